@@ -192,10 +192,7 @@ def _exported(
     contract = load_contract(revision, read.document.path, shapes)
     if contract.target.steps:
         at = read.document.position(("steps",))
-        what = (
-            "gatekeeper cannot export a contract with `steps`, because other tools test only one "
-            "prompt"
-        )
+        what = "other tools test only one prompt, so a contract with `steps` cannot be exported"
         fix = "write a contract for one of these prompts, and export that contract"
         raise ContractError([at.problem(what, fix)])
     made = _format(to).export(contract, read.document)
@@ -247,9 +244,7 @@ def _prove(contract: Contract, made: Exported, shapes: Shapes) -> int:
         read = load_contract(MemoryRevision(files), path, shapes)
         checks += len(read.checks)
         if rendered(read, read.fixtures) != sent:
-            what = (
-                "the messages of the exported file would differ from the messages of the contract"
-            )
+            what = "the exported file would send other messages than the contract"
             fix = "report this difference as a bug of gatekeeper; gatekeeper wrote no file"
             raise ContractError([Problem(contract.path, what, fix)])
     return checks

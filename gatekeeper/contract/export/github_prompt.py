@@ -45,10 +45,7 @@ def export(contract: Contract, document: Document) -> Exported:
         return Exported({}, losses.listed(), (), {})
     simple = simple_messages(contract, fixtures, sent)
     if simple.filled_in:
-        why = (
-            "GitHub fills in only plain variables, so each test of the exported file contains "
-            "complete messages"
-        )
+        why = "GitHub fills in only plain variables, so each test has the complete messages"
         losses.add("template", document.position(("prompt",)), why)
     rows = _Rows(fixtures, [dict(values) for values in simple.variables])
     evaluators = [
@@ -121,10 +118,7 @@ def _evaluators(
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
     if why is None and any(check.name in fixture.left_out for fixture in rows.fixtures):
-        why = (
-            "`when` limits the check to some fixtures, but an evaluator of GitHub applies to every "
-            "test"
-        )
+        why = "`when` limits the check, but an evaluator of GitHub applies to every test"
     made: list[dict[str, Any]] | str
     if why is not None:
         made = why

@@ -96,10 +96,7 @@ def _score_model(item: Node) -> Check:
         return {**base, "choices": {f"{n}/10": n / 10 for n in range(11)}, "pass": least}
     most = next((n for n in range(2, 11) if bounds == [1, n]), None)
     if most is None:
-        why = (
-            "gatekeeper supports only the `range` [0, 1], and ranges [1, n] with a whole number n "
-            "from 2 to 10"
-        )
+        why = "the `range` must be [0, 1], or [1, n] with a whole number n from 2 to 10"
         raise _cannot(item, why)
     least = item.mapping.get("pass_threshold", (1 + most) / 2)
     if not isinstance(least, int | float) or not 1 <= least <= most:

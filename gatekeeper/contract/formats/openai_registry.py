@@ -281,10 +281,7 @@ def _split(
     for sample, messages in zip(samples, dialogues, strict=True):
         if [role for role, _ in messages] != roles:
             at = sample.document.position(sample.key)
-            what = (
-                "the messages of this sample have different roles than the messages of the first "
-                "sample"
-            )
+            what = "the messages of this sample have other roles than those of the first sample"
             fix = f"use the roles {', '.join(roles)} in each sample, or split the file"
             raise ContractError([Problem(path, what, fix, at.line)])
     templates: list[MessageTemplate] = []

@@ -296,10 +296,7 @@ class _Triple:
             mode = "auto"  # it falls back to `assist` for a model that takes no schema
         retries = node.child("max_retries")
         if isinstance(retries.value, int) and retries.value > 0:
-            why = (
-                "gatekeeper can repair a failing answer, but does not ask the model for a new "
-                "answer"
-            )
+            why = "gatekeeper repairs a failing answer, but does not ask for a new one"
             self.notes.append(retries.not_run("max_retries", why))
         found: dict[str, Any] = {"mode": node.at(mode)}
         repair = self._repair(node)
@@ -366,10 +363,7 @@ class _Triple:
         folder = join(literal_pattern(dirname(self.profile.document.path)), "fixtures")
         paths = self.files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
-            what = (
-                f"the folder `fixtures` has {len(paths):,} files, but the limit is "
-                f"{MOST_FIXTURE_FILES:,}"
-            )
+            what = f"`fixtures` has {len(paths):,} files, but the limit is {MOST_FIXTURE_FILES:,}"
             fix = "move the fixtures into the profile, under `fixtures`"
             raise self.profile.problem(what, fix)
         prefetch(self.files.revision, paths)

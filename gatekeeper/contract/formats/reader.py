@@ -341,10 +341,7 @@ class Notes:
         notes = tuple(self.found.values())
         if not self.left_out:
             return notes
-        why = (
-            f"gatekeeper does not run {self.left_out:,} more parts of this file; the list names "
-            f"only the first {MOST_NOTES}"
-        )
+        why = f"{self.left_out:,} more parts are not run; the list ends after {MOST_NOTES}"
         return (*notes, NotRun("more", notes[-1].position, why))
 
     def copy(self) -> Notes:
@@ -369,9 +366,7 @@ class SuiteFiles(ReadFiles):
         path, text = self.uncounted_text(node, reference, node.document.path)
         self.characters += len(text)
         if self.characters > MOST_FIXTURE_TEXT:
-            what = (
-                f"all files of this suite together have more than {MOST_FIXTURE_TEXT:,} characters"
-            )
+            what = f"the files of this suite have more than {MOST_FIXTURE_TEXT:,} characters"
             raise node.problem(what, "split the suite")
         return path, text
 

@@ -136,10 +136,7 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
                 "gatekeeper can run nothing in this file; for example, gatekeeper does not run "
                 f"`{first.kind}`, because {first.why}"
             )
-            fix = (
-                "add a check that gatekeeper supports, or leave the file out of "
-                "`contracts` in the policy"
-            )
+            fix = "add a check that gatekeeper supports, or take the file out of `contracts`"
             raise nothing_runs(ContractError([document.problem((), what, fix)]), contract.not_run)
     paths = [contract.document.path for contract in contracts]
     if len(set(paths)) < len(paths):

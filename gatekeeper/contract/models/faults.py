@@ -80,10 +80,7 @@ def with_recordings(find: FindFault, revisions: Sequence[Revision]) -> FindFault
         path = recording_path(model)
         if path is None or any(path in revision.entries for revision in revisions):
             return find(model)
-        fix = (
-            "run the contract with the real model, and commit the `samples.jsonl` of that run "
-            "under this path"
-        )
+        fix = "run the contract with the real model, and commit its `samples.jsonl` as this file"
         return ModelFault(f"the recording `{path}` does not exist", fix, certain=True)
 
     return find_any

@@ -81,9 +81,7 @@ def _message(
         role = "user"
     if not isinstance(content, str):
         what = "the content is not text"
-        fix = (
-            "write `content: …` as text, because gatekeeper does not support images or other parts"
-        )
+        fix = "write `content: …` as text; images and other parts are not supported"
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)

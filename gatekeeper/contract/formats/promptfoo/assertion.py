@@ -73,9 +73,7 @@ class Assertion:
         if isinstance(value, str) and value.startswith(FILE) and not has_template(value):
             return self.scope.sources.value(self.node, value)
         if isinstance(value, str) and value.startswith("package:"):
-            raise self.cannot(
-                "gatekeeper does not run the program that computes the value of this assertion"
-            )
+            raise self.cannot("gatekeeper does not run the program that computes this value")
         return value
 
     def variables(self) -> Mapping[str, Any]:
@@ -156,10 +154,7 @@ class Assertion:
         """Return a threshold from 0 to 1. Raises CannotRunError if it is outside."""
         value = self.threshold(default)
         if not 0 <= value <= 1:
-            raise self.cannot(
-                f"with a threshold of {value:g}, all outputs get the same result; write a "
-                "threshold from 0 to 1"
-            )
+            raise self.cannot(f"the threshold is {value:g}; write one from 0 to 1")
         return value
 
     def share_above_zero(self) -> float:
@@ -180,10 +175,7 @@ class Assertion:
         """Return the model that grades; None if only a default can be asked. Raises CannotRunError
         if gatekeeper cannot ask as the file says."""
         if self.grading.own_prompt or self.node.get("rubricPrompt") is not None:
-            raise self.cannot(
-                "gatekeeper does not use this `rubricPrompt`, because gatekeeper's "
-                "judges answer in a different format"
-            )
+            raise self.cannot("gatekeeper's judges answer in a different form than `rubricPrompt`")
         if self.grading.judge_fault:
             raise self.cannot(self.grading.judge_fault)
         return self.grading.judge
@@ -196,10 +188,7 @@ class Assertion:
         """Return a check that only reads the whole output. Raises CannotRunError if a `transform`
         takes a part of it."""
         if self.scope.field:
-            raise self.cannot(
-                "gatekeeper applies this check to the whole output, but `transform` selects "
-                "only a part"
-            )
+            raise self.cannot("the check needs the whole output, but `transform` selects a part")
         return check
 
 

@@ -217,10 +217,7 @@ def _tables(assertion: Assertion, written: Any) -> Check:
     pairs = {(match[1], match[2]) for match in matches if match}
     kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
     if None in matches or len(pairs) != len(kinds) * len(names):
-        why = (
-            "`allowedTables` contains a pattern or allows different statements on "
-            "different tables, and gatekeeper supports neither"
-        )
+        why = "`allowedTables` has a pattern, or other statements for other tables"
         raise assertion.cannot(why)
     return {"statements": kinds, "tables": names}
 
@@ -233,10 +230,7 @@ def _valid_call(assertion: Assertion) -> Check:
     if not known:
         raise assertion.cannot("the provider's `config` has no `tools` to compare the call with")
     if len(known) > _MOST_TOOLS:
-        raise assertion.cannot(
-            f"the provider offers {len(known)} tools, but this check can compare at most "
-            f"{_MOST_TOOLS}"
-        )
+        raise assertion.cannot(f"the provider offers more than {_MOST_TOOLS} tools")
     ways = [{"type": "tool_call", "tool": name} for name in known]
     called = ways[0] if len(ways) == 1 else {"type": "any_of", "checks": ways}
     schemas = {name: as_parameter(schema) if schema else True for name, schema in known.items()}
@@ -252,10 +246,7 @@ def _function(tool: Any) -> Mapping[str, Any]:
 def _tool_call_f1(assertion: Assertion) -> Check:
     """Require that exactly these tools are called, which is an F1 of 1."""
     if assertion.threshold(1) != 1:
-        raise assertion.cannot(
-            "gatekeeper supports only a threshold of 1, so the model must call "
-            "exactly the listed tools"
-        )
+        raise assertion.cannot("only a threshold of 1 is supported: exactly the listed tools")
     value = assertion.raw()
     names = [assertion.literal(v) for v in value] if isinstance(value, list) else None
     if names is None and isinstance(value, str):
@@ -264,10 +255,7 @@ def _tool_call_f1(assertion: Assertion) -> Check:
         raise assertion.node.problem("`value` names no tool", "write a list of tools")
     names = list(dict.fromkeys(names))
     if len(names) >= _MOST_TOOLS:
-        raise assertion.cannot(
-            f"the assertion names {len(names)} tools, but this check can compare at most "
-            f"{_MOST_TOOLS - 1}"
-        )
+        raise assertion.cannot(f"the assertion names more than {_MOST_TOOLS - 1} tools")
     checks: list[Check] = [{"type": "tool_call", "tool": name} for name in names]
     checks.append({"type": "tool_call", "allowed": names})
     return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
@@ -277,10 +265,7 @@ def _python(assertion: Assertion) -> Check:
     """Call a function of a file of the repository, if it fits the rules of `python:` checks."""
     value = assertion.node.get("value")
     if not isinstance(value, str) or not value.startswith(FILE):
-        raise assertion.cannot(
-            "gatekeeper does not run Python code inside this file; write the code as a "
-            "function in a separate file"
-        )
+        raise assertion.cannot(_CODE.format("Python in this file"))
     sources = assertion.scope.sources
     try:
         reference, function = sources.function(assertion.node, value, "get_assert")

@@ -119,10 +119,7 @@ class Translation:
             return self._one(node, scope)
         except CannotRunError as error:
             self.notes.add(*error.notes)
-            why = (
-                "gatekeeper does not run at least one assertion that counts towards the "
-                "score of the test, so the score would differ from promptfoo's score"
-            )
+            why = "without all its assertions, the score would differ from promptfoo's"
             raise _cannot(node, why) from None
 
     def _one(self, node: Node, scope: Scope) -> Check:
@@ -168,20 +165,14 @@ class Translation:
         their metrics and that of the set, which is the weighted mean of the whole set."""
         own = _weight_of(node)
         if own <= 0:
-            why = (
-                f"gatekeeper does not pass an assertion with `weight: {own:g}` to a scoring "
-                "function"
-            )
+            why = f"an assertion with `weight: {own:g}` cannot be passed to a scoring function"
             raise _cannot(node, why)
         weight, metric = factor * own, _metric(node)
         if node.get("type") != SET:
             if metric is not None:
                 yield metric, node, weight
             else:
-                why = (
-                    "the assertion has no `metric`, so the scoring function does not read its "
-                    "result"
-                )
+                why = "the assertion has no `metric`, so the scoring function does not see it"
                 self.notes.add(node.not_run(str(node.get("type")), why))
             return
         for item, share in _parts_of_score(node):

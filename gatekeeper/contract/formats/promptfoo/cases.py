@@ -182,9 +182,7 @@ def default_test(sources: Sources, root: Node) -> Node:
     if node.value is None:
         return _empty(root, node.key)
     if not isinstance(node.value, dict):
-        raise node.problem(
-            "`defaultTest` is not a mapping", ("write `assert:` or `vars:` in `defaultTest`")
-        )
+        raise node.problem("`defaultTest` is not a mapping", "write `assert:` or `vars:` in it")
     return node
 
 
@@ -301,10 +299,7 @@ def _name_misspelt_cells(row: Node, notes: Notes) -> None:
         found = misspelt_type(value)
         if found is not None:
             written, other = found
-            why = (
-                "this is not an assertion type, so the whole cell is the expected text; "
-                f"did you mean `{other}`?"
-            )
+            why = f"this is no assertion type, but expected text; did you mean `{other}`?"
             notes.add(node.not_run(written, why))
 
 

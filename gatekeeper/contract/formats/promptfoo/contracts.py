@@ -324,10 +324,7 @@ class ContractWriter:
                 first = found if first is None else first
                 if found.repairs != first.repairs:
                     node = fixture.case.option("transform") or fixture.case.node
-                    why = (
-                        "this test has a different transform than the first test; move "
-                        "tests with this transform to a separate file"
-                    )
+                    why = "it differs from that of the first test; use a separate file"
                     raise node.cannot_run("transform", why)
             except CannotRunError as error:
                 self.notes.add(*error.notes)
@@ -355,10 +352,7 @@ class ContractWriter:
                 continue
             gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
             if not gating:
-                why = (
-                    "gatekeeper can run none of the assertions of this test, so "
-                    "gatekeeper does not send the prompt"
-                )
+                why = "none of its assertions can be run, so the prompt is not sent"
                 self.notes.add(fixture.case.node.not_run("test", why))
                 continue
             rows.append(self._row(fixture, own, names, taken))

@@ -114,9 +114,7 @@ def _written(node: Node) -> Iterator[tuple[Node, Node | None, str, Mapping[str, 
         elif isinstance(item.value, dict):
             raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
             if not isinstance(raw.value, str):
-                raise item.problem(
-                    "a prompt has no `raw`", "set `raw` to the prompt's text, or to `file://…`"
-                )
+                raise item.problem("a prompt has no `raw`", "write its text, or `file://…`")
             yield item, raw, raw.value, item.value
         else:
             raise item.problem("a prompt is not text", "write a text, or `file://…`")
@@ -200,9 +198,7 @@ def _made(path: str, text: str, content: str, line: int = 1) -> Prompt:
         try:
             document = parse_yaml(content, path, line)
         except ContractError as error:
-            fix = (
-                "write each `content` in quotes or as a block, because gatekeeper reads YAML first"
-            )
+            fix = "write each `content` in quotes or as a block; the YAML is read first"
             raise ContractError([replace(error.problems[0], fix=fix)]) from None
         messages = read_messages(document, (), text)
     return in_jinja(Prompt(path, messages, text), "nunjucks")
@@ -245,13 +241,7 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         raise node.problem(what, "give the file the suffix .json")
     if suffix == ".md" and (has_roles(text, path) or text.startswith("---")):
         what = f"`{name}` has front matter or role lines, which promptfoo sends as plain text"
-        raise node.problem(
-            what,
-            (
-                "remove the front matter and the role lines, or write a gatekeeper contract for "
-                "the prompt"
-            ),
-        )
+        raise node.problem(what, "remove them, or write a gatekeeper contract for the prompt")
     return text
 
 

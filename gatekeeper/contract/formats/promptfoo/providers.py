@@ -238,10 +238,7 @@ def _model(node: Node, identity: str) -> str:
         )
         raise node.cannot_run("provider", why)
     if is_program(identity) or identity.lower().startswith(_PROGRAMS):
-        why = (
-            f"the provider `{identity[:100]}` is a program or an address, but "
-            "gatekeeper calls only models"
-        )
+        why = f"the provider `{identity[:100]}` is a program or an address, not a model"
         raise node.cannot_run("provider", why)
     if identity == "echo":
         raise node.cannot_run("provider", "the provider `echo` calls no model")
@@ -302,9 +299,7 @@ def _loaded(sources: Sources, value: Node) -> Any:
         return sources.plain(value, found)
     if isinstance(found, str) and has_template(found):
         what = "a parameter of the model contains a template"
-        raise value.problem(
-            what, "write the value; gatekeeper does not fill in environment variables in this file"
-        )
+        raise value.problem(what, "write the value; environment variables are not filled in")
     if isinstance(found, list):
         parts = [_loaded(sources, part) for part in value.each()]
         names = [p.value for p in value.each()]

@@ -98,10 +98,7 @@ class Sources:
         file, or all that match a pattern. Raises ContractError if no file matches."""
         reference = reference.removeprefix(FILE)
         if is_remote(reference):
-            fix = (
-                "copy the file into the repository and write the path of the copy; gatekeeper "
-                "downloads nothing"
-            )
+            fix = "copy the file into the repository, because gatekeeper downloads nothing"
             raise node.problem(f"`{reference[:200]}` is not in the repository", fix)
         try:
             path = locate(reference, base or self.root.path)

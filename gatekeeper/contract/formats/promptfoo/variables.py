@@ -42,11 +42,7 @@ def refuse_environment(node: Node, text: str) -> None:
     """Raise ContractError if a template reads the environment: a key could reach a prompt."""
     if _ENVIRONMENT.search(text):
         what = "`{{ env.… }}` reads an environment variable"
-        raise node.problem(
-            what,
-            "write the value, or use a variable of the tests; gatekeeper "
-            "does not fill in environment variables in this file",
-        )
+        raise node.problem(what, "write the value, or use a variable of the tests")
 
 
 def has_template(text: str) -> bool:
@@ -82,10 +78,7 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
     CannotRunError for other templates."""
     refuse_environment(node, text)
     if not is_simple(text):
-        why = (
-            "the value is a template that computes something; write the final "
-            "value, or only names of variables in `{{ }}`"
-        )
+        why = "the value is a template that computes something; write the final value"
         raise node.cannot_run(str(node.get("type") or "template"), why)
 
     def value_of(match: re.Match[str]) -> str:
@@ -175,9 +168,7 @@ def _load(sources: Sources, node: Node, reference: str) -> Any:
 
 def _refuse_programs(node: Node, reference: str) -> None:
     if is_program(reference) or is_remote(reference):
-        why = (
-            f"gatekeeper does not run or download `{reference[:200]}`, the source of this variable"
-        )
+        why = f"gatekeeper does not run or download `{reference[:200]}`"
         raise node.cannot_run("vars", why)
     if _BINARY.search(reference):
         raise node.cannot_run("vars", f"`{reference[:200]}` is not text")
@@ -216,9 +207,7 @@ def _rendered(case: Node, chosen: Mapping[str, Any], written: Mapping[str, Node]
                 made[name] = _filled(value, lambda match: _known(match, chosen))
                 _require_short(case, name, made[name])
             continue
-        why = (
-            f"the variable `{name}` holds a template that computes something; write the final value"
-        )
+        why = f"`{name}` is a template that computes something; write the final value"
         raise written[name].cannot_run("vars", why)
     return made
 
