@@ -13,7 +13,7 @@ from typing import Any
 
 from gatekeeper.contract.formats.promptfoo.assertion import Assertion
 from gatekeeper.contract.formats.promptfoo.javascript import NotJavaScriptError, translate_pattern
-from gatekeeper.contract.formats.promptfoo.sources import FILE, NoFunctionError
+from gatekeeper.contract.formats.promptfoo.sources import FILE
 from gatekeeper.contract.formats.reader import keys
 from gatekeeper.contract.formats.rows import Check, Row, not_run, row, table
 from gatekeeper.contract.prompts.styles.literal import as_parameter
@@ -266,11 +266,8 @@ def _python(assertion: Assertion) -> Check:
     value = assertion.node.get("value")
     if not isinstance(value, str) or not value.startswith(FILE):
         raise assertion.cannot(_CODE.format("Python in this file"))
-    sources = assertion.scope.sources
-    try:
-        reference, function = sources.function(assertion.node, value, "get_assert")
-    except NoFunctionError as error:
-        raise assertion.cannot(str(error)) from None
+    sources, kind = assertion.scope.sources, str(assertion.node.get("type"))
+    reference, function = sources.function(assertion.node, value, "get_assert", kind)
     wanted = _parameters(assertion, function)
     check: Check = {"python": reference}
     if "context" in wanted:

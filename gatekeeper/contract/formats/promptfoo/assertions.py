@@ -20,7 +20,6 @@ from gatekeeper.contract.formats.promptfoo.javascript import read_transform
 from gatekeeper.contract.formats.promptfoo.providers import grading_of
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
-    NoFunctionError,
     Sources,
     is_program,
     takes_two_values,
@@ -215,7 +214,7 @@ def _scope_of(node: Node, scope: Scope) -> Scope:
     written = node.get("transform")
     if written is None:
         return scope
-    known = read_transform(written) if isinstance(written, str) else None
+    known = read_transform(written)
     if known is None or known.repairs or (known.field and scope.field):
         why = f"gatekeeper does not run the `transform` of this assertion: {str(written)[:100]}"
         raise _cannot(node, why)
@@ -304,10 +303,7 @@ def _scoring_function(node: Node, sources: Sources) -> str:
     if not value.removeprefix(FILE).partition(":")[0].endswith(".py"):
         why = "gatekeeper runs only scoring functions in Python; write the function in Python"
         raise node.cannot_run(_SCORING, why)
-    try:
-        reference, function = sources.function(node, value, _DEFAULT_FUNCTION)
-    except NoFunctionError as error:
-        raise node.cannot_run(_SCORING, str(error)) from None
+    reference, function = sources.function(node, value, _DEFAULT_FUNCTION, _SCORING)
     if not takes_two_values(function):
         why = f"`{function.name}` must take two values: the named scores and the context"
         raise node.cannot_run(_SCORING, why)

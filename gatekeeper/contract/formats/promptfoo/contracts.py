@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import (
@@ -186,7 +186,6 @@ class ContractWriter:
     notes: Notes
     prompt: PromptEntry
     provider: ProviderEntry
-    _transforms: dict[int, Transform] = field(default_factory=dict)
 
     def data(self, name: str, cases: Sequence[Case]) -> dict[str, Any] | None:
         """Return the data of the contract; None if none of its tests can be run."""
@@ -202,44 +201,25 @@ class ContractWriter:
         checks, pass_score, rows = self._checked(fixtures)
         if not rows:
             return None
-        data: dict[str, Any] = {"contract": 1, "name": name}
-        description = self.root.get("description")
-        if isinstance(description, str) and description.strip():
-            data["description"] = self.root.child("description").at(description)
-        data |= {
+        description, judge = self.root.copied_text("description"), self.provider.grades()
+        asks = judge is not None and _asks_without_model([*checks, *rows])
+        steps, samples = list(shared.repairs), self._samples(fixtures)
+        data = {
+            "contract": 1,
+            "name": name,
+            "description": description if description and description.value.strip() else None,
             "prompt": self.prompt.node.at(self.prompt.reference),
-            **({} if self.prompt.made else {"template": "nunjucks"}),
+            "template": None if self.prompt.made else "nunjucks",
             "model": self.provider.node.at(self.provider.model),
+            "params": params or None,
+            "fixtures": rows,
+            "checks": checks or None,
+            "pass_score": pass_score,
+            "repair": {"steps": steps, "max_steps": len(steps)} if steps else None,
+            "judge": {"model": judge} if asks else None,
+            "sampling": {"samples": samples} if samples > 1 else None,
         }
-        if params:
-            data["params"] = params
-        data["fixtures"] = rows
-        if checks:
-            data["checks"] = checks
-        data |= self._settings(rows, checks, fixtures, pass_score, shared)
-        return data
-
-    def _settings(
-        self,
-        rows: list[At],
-        checks: list[At],
-        fixtures: Sequence[_Fixture],
-        pass_score: float | None,
-        shared: Transform,
-    ) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
-        if pass_score is not None:
-            settings["pass_score"] = pass_score
-        if shared.repairs:
-            steps = list(shared.repairs)
-            settings["repair"] = {"steps": steps, "max_steps": len(steps)}
-        judge = self.provider.grades()
-        if judge is not None and _asks_without_model([*checks, *rows]):
-            settings["judge"] = {"model": judge}
-        samples = self._samples(fixtures)
-        if samples > 1:
-            settings["sampling"] = {"samples": samples}
-        return settings
+        return {key: value for key, value in data.items() if value is not None}
 
     def _samples(self, fixtures: Sequence[_Fixture]) -> int:
         options = self.root.child("evaluateOptions").get("repeat")
@@ -293,26 +273,20 @@ class ContractWriter:
 
         Raises CannotRunError if gatekeeper does not do it.
         """
-        if id(case) not in self._transforms:
-            nodes = [
-                self.provider.transform,
-                case.option("transform") or case.option("postprocess"),
-            ]
-            known = [self._read(node) for node in nodes if node is not None]
-            fields = [one.field for one in known if one.field]
-            if len(fields) > 1:
-                why = "two transforms select a part of JSON, but gatekeeper supports only one"
-                raise (nodes[1] or case.node).cannot_run("transform", why)
-            steps = dict.fromkeys(step for one in known for step in one.repairs)
-            self._transforms[id(case)] = Transform(fields[0] if fields else None, tuple(steps))
-        return self._transforms[id(case)]
-
-    def _read(self, node: Node) -> Transform:
-        found = read_transform(node.value) if isinstance(node.value, str) else None
-        if found is None:
-            why = f"gatekeeper does not run the transform: {str(node.value)[:100]}"
-            raise node.cannot_run("transform", why)
-        return found
+        known: list[Transform] = []
+        own = case.option("transform") or case.option("postprocess")
+        for node in filter(None, (self.provider.transform, own)):
+            found = read_transform(node.value)
+            if found is None:
+                why = f"gatekeeper does not run the transform: {str(node.value)[:100]}"
+                raise node.cannot_run("transform", why)
+            known.append(found)
+        fields = [one.field for one in known if one.field]
+        if len(fields) > 1:
+            why = "two transforms select a part of JSON, but gatekeeper supports only one"
+            raise (own or case.node).cannot_run("transform", why)
+        steps = dict.fromkeys(step for one in known for step in one.repairs)
+        return Transform(fields[0] if fields else None, tuple(steps))
 
     def _shared_transform(self, fixtures: list[_Fixture]) -> Transform:
         """Return the transform of all tests, and leave out those whose own is not run. A contract
@@ -340,38 +314,37 @@ class ContractWriter:
             or (pass_score is not None and not 0 < pass_score <= 1)
             or any(_needs_own_score(fixture.case) for fixture in fixtures)
         )
-        common = _Common() if per_test else self._common(fixtures)
-        names = {check.value["name"] for check in common.checks if "name" in check.value}
+        common, left = ([], None) if per_test else self._common(fixtures)
+        names = {check.value["name"] for check in common if "name" in check.value}
         rows: list[At] = []
         taken: set[str] = set()
         for fixture in fixtures:
             try:
-                own = self._own_checks(fixture, common.left, scored=per_test)
+                own = self._own_checks(fixture, left, scored=per_test)
             except CannotRunError as error:
                 self.notes.add(*error.notes)
                 continue
-            gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
+            gating = [c for c in (*common, *own) if c.value.get("severity") != "warn"]
             if not gating:
                 why = "none of its assertions can be run, so the prompt is not sent"
                 self.notes.add(fixture.case.node.not_run("test", why))
                 continue
             rows.append(self._row(fixture, own, names, taken))
-        return common.checks, None if per_test else pass_score, rows
+        return common, None if per_test else pass_score, rows
 
-    def _common(self, fixtures: Sequence[_Fixture]) -> _Common:
-        """Return the checks of `defaultTest` that apply to all fixtures alike."""
+    def _common(self, fixtures: Sequence[_Fixture]) -> tuple[list[At], list[Node] | None]:
+        """Return the checks of `defaultTest` that apply to all fixtures alike, and its assertions
+        that have to be translated for each; None if that is all of them."""
         cases = {id(f.case): f.case for f in fixtures}.values()
-        lists = [[node.key for node in case.default_asserts()] for case in cases]
-        if not lists or any(keys != lists[0] for keys in lists):
-            return _Common()
+        lists = {tuple(node.key for node in case.default_asserts()) for case in cases}
+        fields = {self._transform_of(case).field for case in cases}
+        gradings = {_grading_key(case) for case in cases}
+        if len(lists) != 1 or len(fields) > 1 or len(gradings) > 1:
+            return [], None
         texts = _text_variables(fixtures)
         checks: list[At] = []
         left: list[Node] = []
         case = fixtures[0].case
-        fields = {self._transform_of(f.case).field for f in fixtures}
-        gradings = {_grading_key(f.case) for f in fixtures}
-        if len(fields) > 1 or len(gradings) > 1:
-            return _Common()
         for node in case.default_asserts():
             scope = self._scope(case, None, texts)
             try:
@@ -380,7 +353,7 @@ class ContractWriter:
                 left.append(node)
         named = distinct_names([check.value for check in checks])
         done = [replace(check, value=value) for check, value in zip(checks, named, strict=True)]
-        return _Common(done, left)
+        return done, left
 
     def _own_checks(self, fixture: _Fixture, left: list[Node] | None, *, scored: bool) -> list[At]:
         case = fixture.case
@@ -441,15 +414,6 @@ class ContractWriter:
             values = distinct_names([check.value for check in own], names)
             row["checks"] = [replace(c, value=v) for c, v in zip(own, values, strict=True)]
         return fixture.case.node.at(row)
-
-
-@dataclass
-class _Common:
-    """The checks that apply to all fixtures, and the assertions of `defaultTest` that have to be
-    translated for each; None if that is all of them."""
-
-    checks: list[At] = field(default_factory=list)
-    left: list[Node] | None = None
 
 
 def _scoring_function(case: Case) -> Node | None:

@@ -163,8 +163,10 @@ class Transform:
     repairs: tuple[str, ...] = ()
 
 
-def read_transform(written: str) -> Transform | None:
+def read_transform(written: object) -> Transform | None:
     """Return what the expression does; None if gatekeeper cannot do it."""
+    if not isinstance(written, str):
+        return None
     text = written.strip().removesuffix(";").removeprefix("return ").strip()
     if text == "output" or re.fullmatch(r"JSON\.parse\(\s*output\s*\)", text):
         return Transform()  # checks read JSON themselves

@@ -231,28 +231,22 @@ def _transform(node: Node) -> Node | None:
 
 
 def _model(node: Node, identity: str) -> str:
+    shown, model, why = f"the provider `{identity[:100]}`", model_of(identity), ""
     if has_template(identity):
-        why = (
-            f"the provider `{identity[:100]}` is a template, and gatekeeper does not fill in "
-            "environment variables in this file; write the provider's id"
-        )
-        raise node.cannot_run("provider", why)
-    if is_program(identity) or identity.lower().startswith(_PROGRAMS):
-        why = f"the provider `{identity[:100]}` is a program or an address, not a model"
-        raise node.cannot_run("provider", why)
-    if identity == "echo":
-        raise node.cannot_run("provider", "the provider `echo` calls no model")
-    model = model_of(identity)
-    if is_agent(identity.partition(":")[2]):
-        why = f"the provider `{identity[:100]}` is an agent, but gatekeeper calls only models"
-        raise node.cannot_run("provider", why)
-    why = f"gatekeeper cannot call the provider `{identity[:100]}`"
-    if model is None:
+        why = f"{shown} is a template, and environment variables are not filled in; write its id"
+    elif is_program(identity) or identity.lower().startswith(_PROGRAMS):
+        why = f"{shown} is a program or an address, not a model"
+    elif identity == "echo":
+        why = f"{shown} calls no model"
+    elif is_agent(identity.partition(":")[2]):
+        why = f"{shown} is an agent, but gatekeeper calls only models"
+    elif model is None:
         other = vendor_meant(identity)
-        raise node.cannot_run("provider", f"{why}; did you mean `{other}`?" if other else why)
-    fault = name_fault(model, *model.split("/", 1))
-    if fault:
-        raise node.cannot_run("provider", f"{why}: {fault}")
+        why = f"gatekeeper cannot call {shown}" + (f"; did you mean `{other}`?" if other else "")
+    elif fault := name_fault(model, *model.split("/", 1)):
+        why = f"gatekeeper cannot call {shown}: {fault}"
+    if why or model is None:
+        raise node.cannot_run("provider", why)
     return model
 
 
@@ -301,12 +295,11 @@ def _loaded(sources: Sources, value: Node) -> Any:
         what = "a parameter of the model contains a template"
         raise value.problem(what, "write the value; environment variables are not filled in")
     if isinstance(found, list):
-        parts = [_loaded(sources, part) for part in value.each()]
-        names = [p.value for p in value.each()]
         flat: list[Any] = []
-        for name, part in zip(names, parts, strict=True):
-            loaded = isinstance(name, str) and name.startswith(FILE) and isinstance(part, list)
-            flat += part if loaded else [part]
+        for part in value.each():
+            loaded, written = _loaded(sources, part), part.value
+            is_file = isinstance(written, str) and written.startswith(FILE)
+            flat += loaded if is_file and isinstance(loaded, list) else [loaded]
         return flat
     if isinstance(found, dict):
         return {name: _loaded(sources, part) for name, part in value.items()}

@@ -23,10 +23,6 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_ALTERNATIVES = 100
 
 
-class NoFunctionError(Exception):
-    """A file has no such function; the text says why."""
-
-
 def is_remote(reference: str) -> bool:
     """Return whether the reference names something outside of the repository."""
     return _REMOTE.match(reference) is not None
@@ -76,11 +72,14 @@ class Sources:
         path, text = self.text(node, reference)
         return parse(text, path).data
 
-    def function(self, node: Node, reference: str, default: str) -> tuple[str, PythonFunction]:
+    def function(
+        self, node: Node, reference: str, default: str, kind: str
+    ) -> tuple[str, PythonFunction]:
         """Return `/FILE.py:NAME` and the function that `file://FILE.py:NAME` names, from the source
         alone. Without `:NAME`, it is the `default`.
 
-        Raises ContractError if there is no such file, NoFunctionError if it has no such function.
+        Raises ContractError if there is no such file, CannotRunError of the kind if it has no such
+        function.
         """
         path, _, name = reference.removeprefix(FILE).partition(":")
         name = name or default
@@ -88,9 +87,9 @@ class Sources:
         try:
             found = [function for function in read_functions(text) if function.name == name]
         except BrokenTextError:
-            raise NoFunctionError(f"{located} is not Python") from None
+            raise node.cannot_run(kind, f"{located} is not Python") from None
         if not found:
-            raise NoFunctionError(f"{located} defines no function `{name}`")
+            raise node.cannot_run(kind, f"{located} defines no function `{name}`")
         return f"/{located}:{name}", found[-1]
 
     def find(self, node: Node, reference: str, base: str | None = None) -> list[str]:

@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program, is_remote
@@ -30,12 +29,8 @@ _BINARY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """No value of this name."""
-
-
-MISSING = Missing()
+MISSING = object()
+"""No value of this name."""
 
 
 def refuse_environment(node: Node, text: str) -> None:
