@@ -120,8 +120,13 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     """Sample the models and conclude what they show. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.gate.decision.conclude import conclude
+    from gatekeeper.gate.measuring.further_calls import (
+        compare_pairs,
+        confirm_broken,
+        count_calls,
+        retake_lost,
+    )
     from gatekeeper.gate.measuring.monitor import Watches
-    from gatekeeper.gate.measuring.run_parts import count_calls
     from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
 
     started = datetime.now(UTC)
@@ -132,9 +137,12 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     sampled = await _run(work, around, work.trials, watches, limits, known)
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
-    sampled = await _retake_lost(work, watches, sampled, around, started)
-    sampled = await _confirm_broken(work, watches, sampled, around, started)
-    sampled = await _compare_pairs(work, watches, sampled, around, started)
+    again = _Further(work, _once_more(around), started)
+    sampled = await retake_lost(work.jobs, watches, sampled, again)
+    fresh = _Further(work, around, started, fresh=True)
+    sampled = await confirm_broken(work.jobs, watches, sampled, fresh)
+    judged = _Further(work, around, started)
+    sampled = await compare_pairs(work.jobs, watches, sampled, judged)
     anchors, sampled = await _grade_anchors(work, sampled, around, started)
     contracts = conclude(
         work.jobs,
@@ -191,63 +199,43 @@ def _show_start(work: Work, watches: Watches, around: RunContext) -> None:
         around.progress.started(len(distinct_requests(work.trials)), watches.progress_of_contracts)
 
 
-async def _compare_pairs(
-    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
-) -> Run:
-    """Have judges compare the outputs of contracts that ask for it, within the time that is
-    left."""
-    from gatekeeper.gate.comparison.preference import has_preferences
+class _Further:
+    """Runs further trials, within what is left of the limits. Those that were not planned (`fresh`)
+    may be known from earlier runs."""
 
-    if not any(map(has_preferences, work.jobs)):
-        return sampled
-    from gatekeeper.gate.measuring.preference_run import compare_pairs
+    def __init__(
+        self, work: Work, around: RunContext, started: datetime, *, fresh: bool = False
+    ) -> None:
+        self._work, self._around, self._started, self._fresh = work, around, started, fresh
 
-    def ask(
-        trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
+    def __call__(
+        self,
+        trials: Sequence[Trial],
+        watch: Watch,
+        so_far: Run,
+        *,
+        known: Mapping[int, Completion] | None = None,
+        at_once: int | None = None,
     ) -> Awaitable[Run]:
-        return _run(work, around, trials, watch, limits, known)
+        from gatekeeper.gate.measuring.further_calls import limits_left
+        from gatekeeper.sampling.cache import recall
 
-    return await compare_pairs(work.jobs, watches, sampled, _limits(work, around, started), ask)
-
-
-async def _retake_lost(
-    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
-) -> Run:
-    """Ask once more for lost answers, within what is left of the limits; those of a batch in one
-    more batch, because each takes hours."""
-    if not sampled.failed:
-        return sampled
-    from gatekeeper.gate.measuring.run_parts import limits_left, retake_lost
-
-    if around.together and around.retry:
-        once = replace(around.retry, attempts=1, throttled_attempts=1)
-        around = replace(around, retry=once)
-
-    def ask(trials: Sequence[Trial], watch: Watch, so_far: Run) -> Awaitable[Run]:
-        limits = limits_left(_limits(work, around, started), so_far)
-        return _run(work, around, trials, watch, limits, {})
-
-    return await retake_lost(work.jobs, watches, sampled, ask)
+        work, around = self._work, self._around
+        if self._fresh:
+            around.on_fresh(trials)
+            kept = recall(trials, around.remembered, planned=work.trials)
+            known = {**around.resumed(trials), **kept}
+        limits = limits_left(_limits(work, around, self._started), so_far)
+        most = min(limits.concurrency, at_once or limits.concurrency)
+        return _run(work, around, trials, watch, replace(limits, concurrency=most), known or {})
 
 
-async def _confirm_broken(
-    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
-) -> Run:
-    """Sample the fixtures again that seem to have broken, within what is left of the limits."""
-    if not any(job.paired for job in work.jobs):
-        return sampled
-    from gatekeeper.gate.measuring.confirmation_run import confirm_broken
-    from gatekeeper.gate.measuring.run_parts import limits_left
-    from gatekeeper.sampling.cache import recall
-
-    def ask(trials: Sequence[Trial], watch: Watch, so_far: Run, *, at_once: int) -> Awaitable[Run]:
-        around.on_fresh(trials)
-        limits = limits_left(_limits(work, around, started), so_far)
-        limits = replace(limits, concurrency=min(limits.concurrency, at_once))
-        kept = recall(trials, around.remembered, planned=work.trials)
-        return _run(work, around, trials, watch, limits, {**around.resumed(trials), **kept})
-
-    return await confirm_broken(work.jobs, watches, sampled, ask)
+def _once_more(around: RunContext) -> RunContext:
+    """Return the context in which lost answers are asked for: those of a batch in one more batch,
+    because each takes hours."""
+    if not around.together or not around.retry:
+        return around
+    return replace(around, retry=replace(around.retry, attempts=1, throttled_attempts=1))
 
 
 def _run(
@@ -286,7 +274,7 @@ async def _grade_anchors(
         return {}, sampled
     from gatekeeper.gate.calibration.anchors import grade_anchors
     from gatekeeper.gate.calibration.measure import grade_labels
-    from gatekeeper.gate.measuring.run_parts import limits_left
+    from gatekeeper.gate.measuring.further_calls import limits_left
 
     def grade(plan: CalibrationPlan, so_far: Run) -> Awaitable[CalibrationRun]:
         return grade_labels(

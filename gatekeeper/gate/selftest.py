@@ -1,7 +1,7 @@
 """Measures how often this gate errs on a suite, from samples that base's prompt already has.
 
 Base is compared with itself many times, each time by the plan, the claims and the decisions of a
-real run (`monitor.py`, `confirmation_run.py`), without a call to a model. A harmless change is one
+real run (`monitor.py`, `further_calls.py`), without a call to a model. A harmless change is one
 half of a fixture's samples against the other half. What it takes to be found is measured with
 changes that are made up: of some fixtures, every sample fails on head; or of all fixtures, some.
 """
@@ -20,7 +20,7 @@ from gatekeeper.gate.comparison.pair_counts import visible_drop
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.decision.conclude import levels_of_claims
 from gatekeeper.gate.decision.fixture_reasons import broken_reasons
-from gatekeeper.gate.measuring.confirmation_run import confirm_broken
+from gatekeeper.gate.measuring.further_calls import confirm_broken
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan.alpha import ALL, compares_pairs_alone, comparison_alpha
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -149,13 +149,7 @@ def play(job: Job, draw: Callable[[Trial], Outcome]) -> EvaluationMonitor:
         if watches.wants(trial):
             watches.add(draw(trial))
 
-    async def ask(
-        trials: Sequence[Trial],
-        watch: Watch,
-        so_far: Run,  # noqa: ARG001
-        *,
-        at_once: int,  # noqa: ARG001
-    ) -> Run:
+    async def ask(trials: Sequence[Trial], watch: Watch, *_: object, **__: object) -> Run:
         for trial in trials:
             if watch.wants(trial):
                 watch.add(draw(trial))

@@ -72,6 +72,24 @@ class Watch(Protocol):
         ...
 
 
+class EverySample:
+    """A watch that wants every sample, and keeps what is evaluated."""
+
+    def __init__(
+        self,
+        questions: Callable[[Sample], Sequence[Request]],
+        evaluate: Callable[[Sample], Outcome],
+    ) -> None:
+        self.outcomes: list[Outcome] = []
+        self.questions, self.evaluate = questions, evaluate
+
+    def wants(self, _: Trial) -> bool:
+        return True
+
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What was gathered, and how it ended. `made` counts the requests sent, with retries. `saved`

@@ -24,7 +24,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun, plan_labelled
-from gatekeeper.gate.measuring.run_parts import count_together
+from gatekeeper.gate.measuring.further_calls import count_together
 from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import AnchorResult, AnchorResults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck, prepare
 from gatekeeper.checks.judged_check import judge_models_of
@@ -21,7 +21,6 @@ from gatekeeper.contract.values.trial import (
     CheckResult,
     Completion,
     Outcome,
-    Request,
     Sample,
     Trial,
 )
@@ -34,7 +33,7 @@ from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.judging import OnJudgeAnswer
 from gatekeeper.sampling.limits import Price
 from gatekeeper.sampling.retries import RetryPolicy
-from gatekeeper.sampling.runner import Run, run_trials
+from gatekeeper.sampling.runner import EverySample, Run, run_trials
 from gatekeeper.sampling.trials import plan_trials
 
 
@@ -188,32 +187,23 @@ async def grade_labels(
     )
 
 
-@dataclass
-class _Grading:
+class _Grading(EverySample):
     """Wants every labelled output, and asks and evaluates the checks with a judge alone."""
 
-    plan: CalibrationPlan
-    progress: Progress | None
-    outcomes: list[Outcome] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._labels = {id(found.trial): found for found in self.plan.labelled}
+    def __init__(self, plan: CalibrationPlan, progress: Progress | None) -> None:
+        super().__init__(
+            lambda sample: self._evaluator(sample).questions(sample),
+            lambda sample: Outcome(sample, self._evaluator(sample).evaluate(sample)),
+        )
+        self.plan, self.progress = plan, progress
+        self._labels = {id(found.trial): found for found in plan.labelled}
         self._evaluators: dict[str | None, Evaluator] = {}
 
     def labelled(self, trial: Trial) -> SettledLabel:
         return self._labels[id(trial)].label
 
-    def wants(self, trial: Trial) -> bool:  # noqa: ARG002
-        return True
-
-    def questions(self, sample: Sample) -> tuple[Request, ...]:
-        return self._evaluator(sample).questions(sample)
-
-    def evaluate(self, sample: Sample) -> Outcome:
-        return Outcome(sample, self._evaluator(sample).evaluate(sample))
-
     def add(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
+        super().add(outcome)
         if self.progress:
             costs = [a.completion.cost_usd for a in outcome.sample.judge_answers if a.completion]
             known = [cost for cost in costs if cost is not None]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
@@ -31,7 +31,6 @@ from gatekeeper.contract.values.trial import (
 from gatekeeper.gate.comparison.missing_answers import missing_answer
 from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.comparison.paired_comparison import Comparison
-from gatekeeper.gate.measuring.progress import ContractProgress, contract_progress
 from gatekeeper.gate.objectives.objectives import in_doubt, slo_results
 from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -233,6 +232,54 @@ def _tests_at_the_end(contract: Contract, *, compares: bool) -> bool:
     if compares:
         return bool(alpha_shares(contract).limits)
     return bool(must_pass_units(contract))
+
+
+@dataclass(frozen=True, slots=True)
+class ContractProgress:
+    """The progress of one contract: `sampled` of at most `planned` samples.
+
+    `pairs` of base and head were compared, and `broke` and `fixed` inputs changed; None if nothing
+    is compared. `worse` and `not_worse` say how near these results are, from 0 to 1; None if only a
+    later look can decide. `answer` is the result as soon as no more samples are needed.
+    """
+
+    contract: str
+    sampled: int
+    planned: int
+    pairs: int | None = None
+    broke: int = 0
+    fixed: int = 0
+    worse: float | None = None
+    not_worse: float | None = None
+    answer: Stopped | None = None
+
+
+def contract_progress(contract: str, watches: Iterable[EvaluationMonitor]) -> ContractProgress:
+    """Return the progress of one contract from its watches, head's first: its comparison, and the
+    samples of all."""
+    every = tuple(watches)
+    comparison = every[0].comparison
+    broke, fixed = comparison.changed if comparison else (0, 0)
+    worse, not_worse = (comparison.nearness if comparison else None) or (None, None)
+    return ContractProgress(
+        contract=contract,
+        sampled=sum(len(watch.outcomes) for watch in every),
+        planned=sum(len(watch.evaluation.trials) for watch in every),
+        pairs=comparison.pairs if comparison else None,
+        broke=broke,
+        fixed=fixed,
+        worse=worse,
+        not_worse=not_worse,
+        answer=_answer(every),
+    )
+
+
+def _answer(watches: tuple[EvaluationMonitor, ...]) -> Stopped | None:
+    if any(watch.regressed for watch in watches):
+        return "regressed"
+    if not all(watch.settled for watch in watches):
+        return None
+    return watches[0].stopped or "exhausted"
 
 
 class Progress(Protocol):

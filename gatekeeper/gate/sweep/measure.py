@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from gatekeeper import numbers
 from gatekeeper.checks.evaluate import Evaluator, prepare
@@ -15,7 +15,7 @@ from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.reading.size_limits import require_few_trials
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Outcome, Request, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.measuring.monitor import Progress, evaluate_sample, judge_questions
 from gatekeeper.gate.plan.questions import USUAL_CHARACTERS
@@ -24,7 +24,7 @@ from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.limits import Price
-from gatekeeper.sampling.runner import run_trials
+from gatekeeper.sampling.runner import EverySample, run_trials
 from gatekeeper.sampling.trials import plan_trials
 
 
@@ -124,46 +124,38 @@ async def measure_sweep(
     )
 
 
-@dataclass
-class _Everything:
+class _Everything(EverySample):
     """Wants every sample: a setting is chosen by all of them, not by the first that look good."""
 
-    contract: Contract
-    settings: Sequence[Setting]
-    progress: Progress | None
-    outcomes: list[Outcome] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, contract: Contract, settings: Sequence[Setting], progress: Progress | None
+    ) -> None:
+        super().__init__(
+            lambda sample: judge_questions(sample, contract, self._of(sample.trial)),
+            lambda sample: evaluate_sample(sample, contract, self._of(sample.trial)),
+        )
+        self._contract, self._progress = contract, progress
         # A judge may be shown the prompt: of each setting its own.
         by_prompt: dict[str, Evaluator] = {}
-        for setting in self.settings:
+        for setting in settings:
             reference = setting.target.prompt.reference
             if reference not in by_prompt:
-                by_prompt[reference] = prepare(self.contract, targets={"head": setting.target})
-        self._evaluators = [by_prompt[s.target.prompt.reference] for s in self.settings]
+                by_prompt[reference] = prepare(contract, targets={"head": setting.target})
+        self._evaluators = [by_prompt[s.target.prompt.reference] for s in settings]
 
     def forecast(self, trials: Sequence[Trial]) -> list[Request]:
         """Return what judges would be asked about answers of a usual length."""
-        of_repairs = forecast_meanings(self.contract, USUAL_CHARACTERS)
+        of_repairs = forecast_meanings(self._contract, USUAL_CHARACTERS)
         found = (self._of(trial).forecast(trial, USUAL_CHARACTERS) for trial in trials)
         return [question for asked in found for question in (*asked, *of_repairs)]
-
-    def wants(self, trial: Trial) -> bool:  # noqa: ARG002
-        return True
-
-    def questions(self, sample: Sample) -> tuple[Request, ...]:
-        return judge_questions(sample, self.contract, self._of(sample.trial))
-
-    def evaluate(self, sample: Sample) -> Outcome:
-        return evaluate_sample(sample, self.contract, self._of(sample.trial))
 
     def _of(self, trial: Trial) -> Evaluator:
         """Return the evaluator of the trial's setting, whose number is its contract."""
         return self._evaluators[int(trial.contract)]
 
     def add(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
+        super().add(outcome)
         sample = outcome.sample
-        if self.progress and not sample.shared:
+        if self._progress and not sample.shared:
             cost = sample.completion.cost_usd if sample.completion else None
-            self.progress.advanced(cost_usd=cost, failed=sample.completion is None)
+            self._progress.advanced(cost_usd=cost, failed=sample.completion is None)

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from gatekeeper import numbers
-from gatekeeper.gate.measuring.progress import ContractProgress
+from gatekeeper.gate.measuring.monitor import ContractProgress
 from gatekeeper.reports.escape import plain
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.measuring.run_parts import limits_left, lost_trials, retaken
+from gatekeeper.gate.measuring.further_calls import limits_left, lost_trials, retaken
 from gatekeeper.gate.work import require_streams
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.reports.terminal.progress import TerminalProgress

@@ -8,7 +8,7 @@ import pytest
 from support.fake_client import trial
 
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Sample
-from gatekeeper.gate.measuring.run_parts import count_calls
+from gatekeeper.gate.measuring.further_calls import count_calls
 from gatekeeper.sampling.runner import Run
 
 PAID = Completion("yes", prompt_tokens=100, completion_tokens=5)

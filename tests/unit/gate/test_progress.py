@@ -11,8 +11,7 @@ from support.random_comparisons import compared, evaluation, once
 from gatekeeper.contract.values.definition import SamplingPolicy
 from gatekeeper.contract.values.trial import Trial
 from gatekeeper.gate.comparison.paired_comparison import Comparison
-from gatekeeper.gate.measuring.monitor import EvaluationMonitor
-from gatekeeper.gate.measuring.progress import contract_progress
+from gatekeeper.gate.measuring.monitor import EvaluationMonitor, contract_progress
 
 
 def _watch(

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from support.terminal_stream import ESCAPE_CODES, SetClock, TerminalStream
 
-from gatekeeper.gate.measuring.progress import ContractProgress
+from gatekeeper.gate.measuring.monitor import ContractProgress
 from gatekeeper.reports.terminal.progress import StageProgress, TerminalProgress
 
 _COLORS = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
