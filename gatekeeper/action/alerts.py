@@ -93,7 +93,7 @@ def month_news(records: Sequence[Record], result: GateResult, policy: Policy) ->
     limit = policy.limits.month_usd
     if limit is None:
         return ()
-    from gatekeeper.history.month_spending import month_spending
+    from gatekeeper.history.costs import month_spending
     from gatekeeper.runs.history import describe_reached
 
     earlier = [record for record in records if record.time < result.started]

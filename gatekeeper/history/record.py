@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeGuard
 
 from annotated_types import Interval, MinLen
 
@@ -24,6 +24,7 @@ from gatekeeper.contract.meaning.modes import Added, Negotiation
 from gatekeeper.contract.values.definition import RepairMode
 from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS
 from gatekeeper.contract.values.trial import Completion, Outcome
+from gatekeeper.gate.decision.lowered_checks import GatingChecks, GatingHistory
 from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL, AnchorResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, PastRun, Verdict, Waiver
 from gatekeeper.history.counts import (
@@ -36,6 +37,10 @@ from gatekeeper.history.counts import (
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 from gatekeeper.stats.objectives.error_budget import Event, Spending
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.pipeline import Measurement
+    from gatekeeper.gate.results.result import GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,31 +216,7 @@ def _require_part(name: str, whole: int, failed: int) -> None:
         raise ValueError(f"{name}: {failed} is more than the total, {whole}")
 
 
-class MeasuredRun(Protocol):
-    """The values that a record is made from: a run, before or after it is a result."""
-
-    @property
-    def kind(self) -> str:
-        """`run` for a run on one revision; nothing else is remembered."""
-
-    @property
-    def head_sha(self) -> str:
-        """The revision."""
-
-    @property
-    def started(self) -> datetime:
-        """When the run began."""
-
-    @property
-    def contracts(self) -> tuple[ContractResult, ...]:
-        """What was found of each contract."""
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """Every evaluated sample."""
-
-
-def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
+def records_of(result: Measurement | GateResult, trigger: Trigger) -> tuple[Record, ...]:
     """Return one record for each contract of a `run` that was measured completely.
 
     A contract without an evaluated sample adds nothing, because missing data does not mean zero
@@ -266,6 +247,19 @@ def events_of(records: Iterable[Record]) -> Spending:
     return {contract: dict(events) for contract, events in found.items()}
 
 
+def gating_history(records: Iterable[Record]) -> GatingHistory:
+    """Return the checks that gated in each run.
+
+    Records from before severities were kept have none.
+    """
+    found: dict[str, tuple[GatingChecks, ...]] = {}
+    for record in records:
+        if record.error_checks is not None:
+            run = GatingChecks(record.time, record.sha, record.error_checks)
+            found[record.contract] = (*found.get(record.contract, ()), run)
+    return found
+
+
 def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
     """Return what reports show of earlier runs, in the order of the records."""
     return tuple(
@@ -286,7 +280,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
 
 
 def _record(
-    result: MeasuredRun,
+    result: Measurement | GateResult,
     contract: ContractResult,
     head: ArmResult,
     outcomes: Sequence[Outcome],

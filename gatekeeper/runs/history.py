@@ -15,9 +15,9 @@ from gatekeeper.gate.objectives.error_budgets import error_budgets, most_pressin
 from gatekeeper.gate.pipeline import Measurement
 from gatekeeper.gate.results.result import ContractResult, Waiver
 from gatekeeper.gate.work import Work
+from gatekeeper.history.costs import MonthSpending, month_spending
 from gatekeeper.history.drift import drifts
 from gatekeeper.history.lineage import commits_of_the_gone, under_new_names, with_groups_of
-from gatekeeper.history.month_spending import MonthSpending, month_spending
 from gatekeeper.history.record import events_of, records_of
 from gatekeeper.history.selftests import with_selftest
 from gatekeeper.history.stores.store import HistoryStore, Past

@@ -28,8 +28,7 @@ from gatekeeper.gate.results.parts import Forecast
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import Work, require_streams
 from gatekeeper.history.base_nights import with_nights
-from gatekeeper.history.gating_checks import gating_history
-from gatekeeper.history.record import events_of, past_runs
+from gatekeeper.history.record import events_of, gating_history, past_runs
 from gatekeeper.history.stores.store import Past
 from gatekeeper.numbers import count
 from gatekeeper.providers import ModelRouter

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.record import Record
@@ -22,6 +22,8 @@ from gatekeeper.history.stores.store import Past
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base
+
+    from gatekeeper.git.data_branch import DataBranch, StoredFile
 
 MOST_ATTEMPTS = 30
 LONGEST_SECONDS = 300.0
@@ -33,26 +35,6 @@ Written by the program, one JSON line a record; no code and no output of a model
 """
 _RUN = re.compile(r"runs/([0-9]{4})/([0-9]{2})/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.jsonl")
 _MONTH = re.compile(r"runs/([0-9]{4})-([0-9]{2})\.jsonl")
-
-
-class Stored(Protocol):
-    """A file of the branch; `size` is None for an entry that is not a file."""
-
-    @property
-    def object(self) -> str: ...
-    @property
-    def size(self) -> int | None: ...
-
-
-class Branch(Protocol):
-    """The operations of git that the history needs; see gatekeeper/git/data_branch.py."""
-
-    def fetch(self) -> str | None: ...
-    def files(self, commit: str) -> Mapping[str, Stored]: ...
-    def contents(self, objects: Sequence[str]) -> Mapping[str, bytes]: ...
-    def push(
-        self, parent: str | None, put: Mapping[str, bytes], gone: Iterable[str], message: str
-    ) -> bool: ...
 
 
 class _Edit(NamedTuple):
@@ -70,7 +52,7 @@ class BranchHistory:
     def __init__(
         self,
         name: str,
-        open_branch: Callable[[], AbstractContextManager[Branch]],
+        open_branch: Callable[[], AbstractContextManager[DataBranch]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         wait: wait_base | None = None,
     ) -> None:
@@ -127,7 +109,7 @@ class BranchHistory:
                 ) from None
         return added or 0
 
-    def _past(self, branch: Branch, files: Mapping[str, Stored]) -> Past:
+    def _past(self, branch: DataBranch, files: Mapping[str, StoredFile]) -> Past:
         faults = [
             f"{self._name}:{path}: {fault}; this file is left out of the history"
             for path, stored in files.items()
@@ -138,7 +120,7 @@ class BranchHistory:
         found = ((f"{self._name}:{path}", contents[name]) for path, name in sorted(sound.items()))
         return read_past(found, faults)
 
-    def _edit(self, branch: Branch, tip: str | None, records: Sequence[Record]) -> _Edit:
+    def _edit(self, branch: DataBranch, tip: str | None, records: Sequence[Record]) -> _Edit:
         files = branch.files(tip) if tip else {}
         strange = next((p for p in files if not p.startswith(_FOLDER) and p != _README), None)
         if strange:
@@ -199,7 +181,7 @@ def _distinct(contents: Iterable[bytes]) -> Iterable[bytes]:
     return (line + b"\n" for line in dict.fromkeys(lines))
 
 
-def _fault(path: str, stored: Stored) -> str | None:
+def _fault(path: str, stored: StoredFile) -> str | None:
     """Return why a file of the branch is not read."""
     if not _month_of(path):
         return "gatekeeper does not write files with this name"

@@ -13,12 +13,15 @@ from __future__ import annotations
 import importlib.util
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.errors import UsageError
-from gatekeeper.history.stores.branch_store import Branch, BranchHistory
+from gatekeeper.history.stores.branch_store import BranchHistory
 from gatekeeper.history.stores.file_store import FileHistory
 from gatekeeper.history.stores.store import HistoryStore
+
+if TYPE_CHECKING:
+    from gatekeeper.git.data_branch import DataBranch
 
 BRANCH = "branch:"
 DATABASE = "postgresql://"
@@ -29,7 +32,7 @@ KINDS = "branch:NAME, NAME.jsonl, NAME.sqlite or postgresql://USER@HOST/NAME"
 class HasBranches(Protocol):
     """A repository whose remote can keep data."""
 
-    def data_branch(self, name: str) -> AbstractContextManager[Branch]:
+    def data_branch(self, name: str) -> AbstractContextManager[DataBranch]:
         """Return the store on a branch. Raises UsageError for a name that no branch can have."""
         ...
 

@@ -15,9 +15,9 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import Objective, label_of
 from gatekeeper.gate.objectives.error_budgets import by_pressure
 from gatekeeper.gate.results.selftest_result import selftest_lines, selftest_of
+from gatekeeper.history.costs import price_of
 from gatekeeper.history.drift import ContractDrift
 from gatekeeper.history.flickering import MOST_RUNS
-from gatekeeper.history.monthly_costs import price_of
 from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.described.error_budgets import budget_cells

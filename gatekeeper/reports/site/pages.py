@@ -9,9 +9,7 @@ from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
-from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
-from gatekeeper.history.monthly_costs import (
+from gatekeeper.history.costs import (
     Cost,
     cost_of,
     month_of,
@@ -19,6 +17,8 @@ from gatekeeper.history.monthly_costs import (
     price_of,
     total,
 )
+from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
 from gatekeeper.reports.described.drift import evidence_text, status_text
 from gatekeeper.reports.document import (
     Block,

@@ -12,7 +12,7 @@ from support.past_runs import STARTED, line, record
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Severity
 from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.gate.decision.lowered_checks import error_checks, lowered_check_warnings
-from gatekeeper.history.gating_checks import gating_history
+from gatekeeper.history.record import gating_history
 from gatekeeper.history.stores.lines import to_lines, to_record
 
 NOW = STARTED + timedelta(days=10)

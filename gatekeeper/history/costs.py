@@ -42,29 +42,18 @@ def monthly_costs(records: Iterable[Record]) -> dict[str, dict[str, Cost]]:
 def cost_of(records: Iterable[Record]) -> Cost:
     """Add up the cost of the records. Models that cost nothing are known to cost nothing, whatever
     a recording says of its answers."""
-    runs = calls = unpriced = 0
-    known: list[float] = []
-    prompt: list[int] = []
-    completion: list[int] = []
-    for record in records:
-        runs += 1
-        calls += record.calls
-        if record.prompt_tokens is not None:
-            prompt.append(record.prompt_tokens)
-        if record.completion_tokens is not None:
-            completion.append(record.completion_tokens)
-        price = price_of(record)
-        if price is not None:
-            known.append(price)
-        elif record.calls:
-            unpriced += 1
+    return total(map(_cost, records))
+
+
+def _cost(record: Record) -> Cost:
+    price = price_of(record)
     return Cost(
-        runs,
-        calls,
-        sum(prompt) if prompt else None,
-        sum(completion) if completion else None,
-        math.fsum(known) if known else None,
-        unpriced,
+        1,
+        record.calls,
+        record.prompt_tokens,
+        record.completion_tokens,
+        price,
+        int(price is None and bool(record.calls)),
     )
 
 
@@ -80,7 +69,7 @@ def month_of(time: datetime) -> str:
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """Add up costs that are added up already."""
+    """Add up costs; what is not known of some is left out."""
     parts = list(costs)
     prompt = [part.prompt_tokens for part in parts if part.prompt_tokens is not None]
     completion = [part.completion_tokens for part in parts if part.completion_tokens is not None]
@@ -93,3 +82,47 @@ def total(costs: Iterable[Cost]) -> Cost:
         math.fsum(known) if known else None,
         sum(part.unpriced for part in parts),
     )
+
+
+WARNING_SHARE = 0.8
+"""The share of the month's limit at which users get a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonthSpending:
+    """The `usd` that are known, in US dollars, and how many records are `unpriced`: they cost
+    something that is not known. The month ends at `ends`."""
+
+    usd: float
+    unpriced: int
+    ends: datetime
+
+    def reached(self, limit: float) -> float | None:
+        """Return the share of the limit that is reached: 1, `WARNING_SHARE`, or None."""
+        # Sums of prices are not exact; a limit of 0 is reached before anything is spent.
+        for share in (1.0, WARNING_SHARE):
+            if self.usd >= share * limit - 1e-9:
+                return share
+        return None
+
+
+def month_spending(records: Iterable[Record], now: datetime) -> MonthSpending:
+    """Add up the records of the calendar month in which `now` is."""
+    now = now.astimezone(UTC)
+    known, unpriced = [], 0
+    for record in records:
+        time = record.time.astimezone(UTC)
+        if month_of(time) != month_of(now) or time > now:
+            continue
+        if record.model.startswith(FREE):
+            continue  # what a recording says of its answers was paid when it was made
+        if record.cost_usd is not None:
+            known.append(record.cost_usd)
+        elif record.calls:
+            unpriced += 1
+    return MonthSpending(math.fsum(known), unpriced, _next_month(now))
+
+
+def _next_month(now: datetime) -> datetime:
+    year, month = (now.year + 1, 1) if now.month == 12 else (now.year, now.month + 1)
+    return datetime(year, month, 1, tzinfo=UTC)
