@@ -214,7 +214,7 @@ async def measure(task: Task, client: LocalClient) -> dict[RepairMode, list[Outc
     for mode in MODES:
         contract = contract_of(task, mode)
         trials = plan_trials(contract, as_sent(contract), None, {}).trials
-        keyed = [(request_digest(t.request.messages, t.request.params), t) for t in trials]
+        keyed = [(request_digest(t.request), t) for t in trials]
         new = {key: trial for key, trial in keyed if key not in answers}
         got = await asyncio.gather(*(client.complete(trial.request) for trial in new.values()))
         answers |= dict(zip(new, got, strict=True))

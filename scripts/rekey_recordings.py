@@ -41,10 +41,7 @@ def rekeyed(contract: Contract, recording: str) -> str:
     ValueError if a model gave one of the answers."""
     trials = plan_trials(contract, contract.target, None, {}).trials
     requests = {
-        (trial.fixture, trial.repetition): request_digest(
-            trial.request.messages, trial.request.params
-        )
-        for trial in trials
+        (trial.fixture, trial.repetition): request_digest(trial.request) for trial in trials
     }
     rows: list[dict[str, Any]] = [json.loads(line) for line in recording.splitlines()]
     for row in rows:

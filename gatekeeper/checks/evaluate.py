@@ -89,8 +89,9 @@ class TurnCheck:
         if self.turn > len(answers):
             return None
         completion, trial = answers[self.turn - 1].completion, sample.trial
-        # Every later turn adds an answer and a message of the user.
-        messages = trial.request.messages[: -2 * (self.turns - self.turn)]
+        # Every later answer adds itself and a message of the user.
+        later = 2 * (len(answers) - self.turn)
+        messages = trial.request.messages[: len(trial.request.messages) - later]
         trial = replace(trial, request=replace(trial.request, messages=messages))
         return replace(
             sample,

@@ -15,8 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gatekeeper.checks.check import Finding, SampleEvaluator, failed, undetermined
-from gatekeeper.contract.calls.chain import MOST_TEXT, step_names
-from gatekeeper.contract.calls.conversation import as_called, calls_of, count_inserted, spoken
+from gatekeeper.contract.calls.calls import MOST_TEXT, as_called, calls_of, spoken, step_names
 from gatekeeper.contract.values.definition import Prompt, Target
 from gatekeeper.contract.values.trial import REFUSED_REQUESTS, Arm, Completion, Sample, Trial, Turn
 
@@ -28,7 +27,7 @@ class StepViews:
     def __init__(self, sample: Sample, new_names: Mapping[str, str]) -> None:
         self._sample = sample
         self._new_names = new_names
-        self._names = step_names(sample.trial.request.messages)
+        self._names = step_names(sample.trial.request)
         self._found: dict[str | None, Sample | None] = {}
 
     def of(self, step: str | None) -> Sample | None:
@@ -95,11 +94,12 @@ def prompts_of_step(targets: Mapping[Arm, Target], step: str | None) -> dict[Arm
 def filler_sample(trial: Trial, characters: int) -> Sample:
     """Return a sample of the trial of which every output has this length, for a forecast."""
     filler = _filler_completion(characters)
-    calls = calls_of(trial.request) if step_names(trial.request.messages) else ()
-    if not calls:
-        return Sample(trial, filler, output=filler.text)
+    calls = calls_of(trial.request)
+    if not step_names(trial.request):
+        # The whole conversation, as far as it is known.
+        return Sample(replace(trial, request=calls[-1]), filler, output=filler.text)
     # A call with more text than this fails.
-    inserted = max([1, *map(count_inserted, calls)])
+    inserted = max([1, *(call.inserted for call in calls)])
     short = Completion(_filler(min(characters, MOST_TEXT // inserted)))
     turns = (*(Turn("", short) for _ in calls[1:]), Turn("", filler))
     return Sample(trial, replace(filler, turns=turns), output=filler.text)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from gatekeeper.contract.checks.embeddings import is_comparison
 from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.values.call import Embedding
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed
@@ -79,7 +79,7 @@ class HostedClient:
         api = self._api(endpoint, request)
         sent = api.build_request(endpoint, request) if api else None
         if api is None or sent is None:
-            if is_comparison(request):
+            if isinstance(request.call, Embedding):
                 raise _no_embeddings(request.model)
             return await self._through_litellm().complete(request)
         exchange = Exchange(endpoint, stream=api.open_stream() if request.streamed else None)
@@ -126,7 +126,7 @@ class HostedClient:
         by_proxy = endpoint.provider is not CATALOGUE.get(provider)
         if provider in self._forced or by_proxy:
             return None
-        if request is not None and is_comparison(request):
+        if request is not None and isinstance(request.call, Embedding):
             return embeddings if provider in DIALECTS else None
         return NATIVE_APIS.get(provider)
 

@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.checks.embeddings import is_comparison
 from gatekeeper.contract.models.params import LOCAL_PARAMS
+from gatekeeper.contract.values.call import Embedding
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.refusals import refusal_reason
@@ -140,7 +140,7 @@ def _refuse(request: Request) -> None:
             fatal=True,
             author=True,
         )
-    if is_comparison(request):
+    if isinstance(request.call, Embedding):
         raise CallFailed(
             f"{MODEL}: this small model cannot compare the meanings of texts well enough; "
             "use a provider's embedding model, such as openai/text-embedding-3-small",

@@ -56,7 +56,7 @@ class ReplayClient:
         path = self._path or request.model.removeprefix(PREFIX)
         if path not in self._recordings:
             self._recordings[path] = _parse(path, self._content(path))
-        key = request_digest(request.messages, request.params), request.repetition
+        key = request_digest(request), request.repetition
         part = _part(*(request.whole or ("", 0)), key[0]), key[1]
         by_model = self._recordings[path].get(part) or self._recordings[path].get(key)
         if by_model is None:

@@ -21,7 +21,7 @@ def unmeasured_notices(outcomes: Iterable[Outcome], base: Revision, head: Revisi
         request = outcome.sample.trial.request
         path = recording_path(request.model)
         if path is not None and outcome.sample.completion is not None:
-            digest = request_digest(request.messages, request.params)
+            digest = request_digest(request)
             used[path].add((digest, request.repetition))
     return [
         _notice(path, count)

@@ -285,7 +285,7 @@ def _place(trial: Trial) -> _Place:
 
 
 def _meaning(request: Request) -> list[Any]:
-    content = request_digest(request.messages, request.params)
+    content = request_digest(request)
     meaning = [request.model, content, request.seed, request.repetition]
     # Only if it is set, so that entries of earlier versions stay valid.
     return [*meaning, "streamed"] if request.streamed else meaning

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gatekeeper.contract.calls.conversation import calls_of
+from gatekeeper.contract.calls.calls import calls_of, up_to
 from gatekeeper.contract.meaning.digests import request_digest
-from gatekeeper.contract.simulated_user.messages import user_of
+from gatekeeper.contract.values.definition import SimulatedUser
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class SharedCall:
     """One call to a model, for one trial or for the identical ones of both arms.
 
     `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and ended
@@ -103,21 +103,21 @@ def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
     for trial in (trials[call.trials[0]] for call in calls):
         parts = calls_of(trial.request)
         if len(parts) == 1:
-            yield trial, trial.request
+            yield trial, parts[0]
             continue
-        if user_of(trial.request.messages) is not None:
+        if isinstance(trial.request.call, SimulatedUser):
             # What a simulated user will say is not known, so nothing is known to be shared.
             yield from ((trial, part) for part in parts)
             continue
-        begun: tuple[object, ...] = (
-            trial.part_of or trial.contract,
-            trial.fixture,
-            trial.request.model,
-            trial.request.seed,
-            trial.request.repetition,
-        )
-        for part in parts:
-            begun = (*begun, request_digest(part.messages, part.params))
+        for number, part in enumerate(parts):
+            begun = (
+                trial.part_of or trial.contract,
+                trial.fixture,
+                part.model,
+                request_digest(up_to(trial.request, number)),
+                part.seed,
+                part.repetition,
+            )
             if begun not in sent:
                 yield trial, part
             sent.add(begun)
@@ -125,18 +125,18 @@ def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
 
 def group_calls(
     trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
-) -> tuple[list[Call], list[Call]]:
+) -> tuple[list[SharedCall], list[SharedCall]]:
     """Return the calls to make in plan order, and the call of each trial.
 
     Trials of one contract with its groups, and of one repetition, share a call if their requests
     are identical: with two calls, chance alone could make arms, repeated fixtures or evaluations
     differ. Known answers are known by pairs, and no other pair calls the model for them.
     """
-    calls: dict[tuple[object, ...], Call] = {}
-    call_of: list[Call] = []
+    calls: dict[tuple[object, ...], SharedCall] = {}
+    call_of: list[SharedCall] = []
     for index, trial in enumerate(trials):
         request, answer = trial.request, known.get(index)
-        digest = request_digest(request.messages, request.params)
+        digest = request_digest(request)
         key = (
             trial.part_of or trial.contract,
             request.model,
@@ -148,7 +148,7 @@ def group_calls(
         if key not in calls:
             state: State = "waiting" if answer is None else "answered"
             known_before = answer is not None
-            calls[key] = Call(
+            calls[key] = SharedCall(
                 [], state, completion=answer, known=known_before, queued=not known_before
             )
         calls[key].trials.append(index)

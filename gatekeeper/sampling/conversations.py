@@ -11,10 +11,15 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.calls.chain import MOST_TEXT, is_too_long, step_names
-from gatekeeper.contract.calls.conversation import calls_of, filled, user_begins
+from gatekeeper.contract.calls.calls import (
+    MOST_TEXT,
+    count_calls,
+    is_too_long,
+    sent_as,
+    user_begins,
+)
 from gatekeeper.contract.meaning.digests import request_digest
-from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer, user_of
+from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer
 from gatekeeper.contract.values.definition import Message, SimulatedUser
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
@@ -56,7 +61,7 @@ class SharedAnswers:
         for the first, and asks itself if that fails, is cancelled or has a long answer."""
         if call.whole is None:
             return await make(call)
-        key = _key(trial, call, request_digest(call.messages, call.params), call.whole[1])
+        key = _key(trial, call, request_digest(call), call.whole[1])
         while key not in self._answers:
             other = self._under_way.get(key)
             if other is not None:
@@ -90,62 +95,39 @@ _SHOWN = 80
 
 async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     """Return the answer to a request; for a conversation or a chain its last one, with the amounts
-    of all calls of the model. It ends early if the provider refuses to go on.
+    of all requests to the model. It ends early if the provider refuses to go on.
 
-    `ask_user` gets each question to a simulated user, and raises CallFailed if it has no answer.
+    A simulated user is asked about the last answer too, so that it can say whether its goal is
+    reached. `ask_user` gets each question to it, and raises CallFailed if it has no answer.
     """
-    user = user_of(request.messages)
-    if user is not None:
-        return await _converse_with(user, request, ask, ask_user)
-    calls = calls_of(request)
-    if len(calls) == 1:
+    user = request.call if isinstance(request.call, SimulatedUser) else None
+    if user is None and count_calls(request) == 1:
         return await ask(request)
-    steps, whole = step_names(request.messages), request_digest(request.messages, request.params)
+    whole, shown = request_digest(request), request.messages
     turns: list[Turn] = []
-    for number, call in enumerate(calls):
+    users: list[JudgeAnswer] = []
+    said: list[str] = []
+    while user or len(turns) < count_calls(request):
+        if user and (turns or user_begins(request)):
+            next_one = await _say(
+                user, shown, request.repetition, users, ask_user, begins=not turns
+            )
+            if next_one.done or len(said) == user.max_turns:
+                break
+            said.append(next_one.message)
         answers = [turn.completion.text for turn in turns]
-        if is_too_long(call.messages, dict(zip(steps, answers, strict=False))):
+        if is_too_long(request, answers):
             raise CallFailed(
                 "the prompt of the next step would have more than "
                 f"{MOST_TEXT:,} characters, because it contains outputs of earlier steps"
             )
-        messages = filled(call.messages, answers, steps)
-        answer = await ask(replace(call, messages=messages, whole=(whole, number)))
-        turns.append(Turn(request_digest(messages, call.params), answer))
-        if _refused(answer):
+        sent = replace(sent_as(request, answers, said), whole=(whole, len(turns)), inserted=0)
+        answer = await ask(sent)
+        turns.append(Turn(request_digest(sent), answer))
+        if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
             break
-    return join_turns(turns)
-
-
-async def _converse_with(
-    user: SimulatedUser, request: Request, ask: Ask, ask_user: AskUser
-) -> Completion:
-    """Lead a conversation with a simulated user, until it says that the conversation is done, or
-    has written as many messages as it may. It is asked about the last answer too, so that it can
-    say whether its goal is reached."""
-    messages = list(request.messages[:-1])
-    turns: list[Turn] = []
-    users: list[JudgeAnswer] = []
-    left = user.max_turns
-    if not user_begins(request.messages[:-1]):
-        await _answer(messages, request, turns, ask)
-    while not (turns and _refused(turns[-1].completion)):
-        said = await _say(user, messages, request.repetition, users, ask_user, begins=not turns)
-        if said.done or not left:
-            break
-        left -= 1
-        messages.append(Message("user", said.message))
-        await _answer(messages, request, turns, ask)
+        shown = (*sent.messages, Message("assistant", answer.text))
     return replace(join_turns(turns), users=tuple(users))
-
-
-async def _answer(messages: list[Message], request: Request, turns: list[Turn], ask: Ask) -> None:
-    """Ask the model, and add its answer to the turns and the messages."""
-    said = tuple(messages)
-    whole = request_digest(request.messages, request.params)
-    answer = await ask(replace(request, messages=said, whole=(whole, len(turns))))
-    turns.append(Turn(request_digest(said, request.params), answer))
-    messages.append(Message("assistant", answer.text))
 
 
 async def _say(
@@ -172,10 +154,6 @@ async def _say(
     written = json.dumps(last.text[:_SHOWN] if last else "", ensure_ascii=False)
     who = f"the simulated user {user.model}"
     raise CallFailed(f"{who} gave no readable answer in {TRIES} tries; the last was {written}")
-
-
-def _refused(answer: Completion) -> bool:
-    return answer.finish_reason in REFUSED_REQUESTS and not answer.text
 
 
 def join_turns(turns: Sequence[Turn]) -> Completion:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.calls import Call, State, group_calls
+from gatekeeper.sampling.calls import SharedCall, State, group_calls
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.conversations import SharedAnswers, converse
 from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
@@ -187,7 +187,7 @@ class _Runner:
         self._queue = iter([call for call in self._calls if call.queued])
         # Taken by each call before it starts, given back when its first sample is delivered.
         self._window = calls_ahead(width)
-        self._running: set[Call] = set()
+        self._running: set[SharedCall] = set()
         self._failures = FailureCount(retry)
         self._failed = 0
         self._samples: list[Sample] = []
@@ -241,7 +241,7 @@ class _Runner:
             if call.free or call.error is not None:
                 await asyncio.sleep(0)  # maybe nothing was waited for: signals come through here
 
-    async def _make(self, call: Call) -> None:
+    async def _make(self, call: SharedCall) -> None:
         try:
             if call.completion is None:
                 await self._answer(call)
@@ -267,7 +267,7 @@ class _Runner:
         else:
             self._settle(call, "answered")
 
-    async def _answer(self, call: Call) -> None:
+    async def _answer(self, call: SharedCall) -> None:
         """Get the model's answer."""
 
         def start() -> None:
@@ -289,7 +289,7 @@ class _Runner:
         if self._on_answer and not call.free:
             self._on_answer(trial, call.completion)
 
-    async def _ask_judges(self, call: Call) -> None:
+    async def _ask_judges(self, call: SharedCall) -> None:
         """Ask the judges about each sample of the call that is wanted."""
         is_needed = partial(self._is_needed, call)
         for index in call.trials:
@@ -301,7 +301,7 @@ class _Runner:
             if answers:
                 call.judge_answers[index] = answers
 
-    def _has_questions(self, call: Call) -> bool:
+    def _has_questions(self, call: SharedCall) -> bool:
         return any(bool(self._watch.questions(self._sample(index, call))) for index in call.trials)
 
     def give_up(self, reason: str, failure: CallFailed) -> None:
@@ -310,19 +310,19 @@ class _Runner:
             self._author = failure.author
         self._end("fatal", reason)
 
-    def _is_needed(self, call: Call) -> bool:
+    def _is_needed(self, call: SharedCall) -> bool:
         """Return whether the call is needed, and had started before if the run has ended."""
         return self._wanted(call) and (self._ended == "done" or call.state == "running")
 
-    def _wanted(self, call: Call) -> bool:
+    def _wanted(self, call: SharedCall) -> bool:
         return any(self._watch.wants(self._trials[index]) for index in call.trials)
 
-    def _settle(self, call: Call, state: State) -> None:
+    def _settle(self, call: SharedCall, state: State) -> None:
         call.state = state
         self._let_go_of_long_answer(call)
         self._deliver()
 
-    def _let_go_of_long_answer(self, call: Call) -> None:
+    def _let_go_of_long_answer(self, call: SharedCall) -> None:
         """Evaluate a long answer at once and cut it: a hundred that wait for their turn would fill
         the memory."""
         if call.completion is not None and is_long(call.completion):
@@ -349,7 +349,7 @@ class _Runner:
         if any(not self._watch.wants(sample.trial) for sample in self._samples[before:]):
             self._cancel_unwanted()
 
-    def _add(self, index: int, call: Call) -> None:
+    def _add(self, index: int, call: SharedCall) -> None:
         trial = self._trials[index]
         if not self._watch.wants(trial):
             return
@@ -361,7 +361,7 @@ class _Runner:
         self._samples.append(outcome.sample)
         self._watch.add(outcome)
 
-    def _sample(self, index: int, call: Call) -> Sample:
+    def _sample(self, index: int, call: SharedCall) -> Sample:
         output = call.completion.text if call.completion else ""
         answered = (self._trials[index], call.completion, call.error, output)
         judged = call.judge_answers.get(index, ())

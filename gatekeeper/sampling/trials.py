@@ -11,16 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from gatekeeper.contract.calls.chain import first_step, join_steps, markers, with_places
-from gatekeeper.contract.calls.conversation import with_turns
+from gatekeeper.contract.calls.calls import chain_of, markers
 from gatekeeper.contract.calls.prompt_steps import refused_turns
 from gatekeeper.contract.changes.renaming import find_renaming, lent_values
 from gatekeeper.contract.meaning.digests import digest, request_digest
 from gatekeeper.contract.meaning.modes import with_requirements
 from gatekeeper.contract.prompts.render import render_all, render_value
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
-from gatekeeper.contract.simulated_user.messages import user_message
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.values.call import SINGLE, Call, Conversation
 from gatekeeper.contract.values.clusters import count_as_one, members_of
 from gatekeeper.contract.values.definition import Contract, Fixture, Message, SimulatedUser, Target
 from gatekeeper.contract.values.kept_results import kept_by_identity
@@ -71,7 +70,7 @@ def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
     for trial in trials:
         if trial.arm not in requests[trial.fixture]:
             request = trial.request
-            sent = request_digest(request.messages, request.params)
+            sent = request_digest(request)
             requests[trial.fixture][trial.arm] = f"{request.model} {sent}"
     inputs = {fixture: digest(arms) for fixture, arms in requests.items()}
     places = {name: _draw(seed, "fixture", name) for name in set(inputs.values())}
@@ -112,8 +111,10 @@ def _draw(seed: str, purpose: str, name: str) -> bytes:
     return hmac.digest(seed.encode(), f"{purpose} {name}".encode(), "sha256")
 
 
-Messages = Mapping[str, tuple[Message, ...]]
-_Rendered = tuple[Fixture, tuple[Message, ...] | ContractError]
+_Sent = tuple[tuple[Message, ...], Call]
+Sent = Mapping[str, _Sent]
+"""The first messages of each fixture, and what follows."""
+_Rendered = tuple[Fixture, _Sent | ContractError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,11 @@ def plan_trials(
 
     strict = contract_from == "head"
     answers = _render_own(contract, head) if strict else _render(head, contract.fixtures, lent)
-    arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
+    arms: list[tuple[Arm, Target, Sent]] = [("head", head, answers)]
     if base is not None:
         arms.insert(0, ("base", base, _render(base, contract.fixtures, lent, trusted=strict)))
-    arms = _conversations(arms, fixtures)
-    # Only requests for the first step of a chain begin alike.
-    shared = shared_prefixes([list(map(first_step, found.values())) for _, _, found in arms])
+    shared = shared_prefixes([[first for first, _ in found.values()] for _, _, found in arms])
+    spoken = _conversations(fixtures)
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -166,11 +166,12 @@ def plan_trials(
             repetition=repetition,
             request=Request(
                 model=target.model,
-                messages=messages[fixture.id],
+                messages=sent[fixture.id][0],
                 params=target.params,
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
                 shared_prefix=prefix,
+                call=spoken.get(fixture.id, sent[fixture.id][1]),
             ),
             contract_from=contract_from,
             cluster=fixture.cluster,
@@ -178,8 +179,8 @@ def plan_trials(
         )
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures
-        for (arm, target, messages), prefix in zip(arms, shared, strict=True)
-        if fixture.id in messages and (strict or fixture.id in answers)
+        for (arm, target, sent), prefix in zip(arms, shared, strict=True)
+        if fixture.id in sent and (strict or fixture.id in answers)
     )
     return Plan(
         in_order(trials, order_seed),
@@ -188,27 +189,12 @@ def plan_trials(
     )
 
 
-def _conversations(
-    arms: Sequence[tuple[Arm, Target, Messages]], fixtures: Sequence[Fixture]
-) -> list[tuple[Arm, Target, Messages]]:
-    """Return the messages of each arm and fixture with those of its conversation. Both arms speak
-    with the same user. Raises ContractError if the goal of a user cannot be rendered."""
-    if not any(fixture.turns or fixture.user for fixture in fixtures):
-        return list(arms)
-    turns = {fixture.id: fixture.turns for fixture in fixtures if fixture.turns}
+def _conversations(fixtures: Sequence[Fixture]) -> dict[str, Call]:
+    """Return the conversation of each fixture that has one. Both arms speak with the same user.
+    Raises ContractError if the goal of a user cannot be rendered."""
+    found: dict[str, Call] = {f.id: Conversation(f.turns) for f in fixtures if f.turns}
     budget = Budget()
-    users = {f.id: (user_message(_rendered_user(f, budget)),) for f in fixtures if f.user}
-    return [
-        (
-            arm,
-            target,
-            {
-                name: (*with_turns(said, turns.get(name, ())), *users.get(name, ()))
-                for name, said in messages.items()
-            },
-        )
-        for arm, target, messages in arms
-    ]
+    return found | {f.id: _rendered_user(f, budget) for f in fixtures if f.user}
 
 
 def _rendered_user(fixture: Fixture, budget: Budget) -> SimulatedUser:
@@ -222,12 +208,12 @@ def _rendered_user(fixture: Fixture, budget: Budget) -> SimulatedUser:
     return replace(user, goal=goal, persona=persona)
 
 
-def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:
+def _missing(contract: Contract, messages: Sent) -> tuple[str, ...]:
     return tuple(fixture.id for fixture in contract.fixtures if fixture.id not in messages)
 
 
-def _render_own(contract: Contract, target: Target) -> Messages:
-    rendered: dict[str, tuple[Message, ...]] = {}
+def _render_own(contract: Contract, target: Target) -> Sent:
+    rendered: dict[str, _Sent] = {}
     failing: dict[Problem, list[str]] = {}
     for fixture, found in _rendered(target, contract.fixtures):
         if isinstance(found, ContractError):
@@ -257,8 +243,9 @@ def _rendered(target: Target, fixtures: Sequence[Fixture]) -> Iterator[_Rendered
         if errors:
             yield fixture, ContractError([p for error in errors for p in error.problems])
             continue
-        rendered = [with_places(one) for one in found if not isinstance(one, ContractError)]
-        yield fixture, with_requirements(join_steps(names, rendered), target.appended)
+        first, *later = (one for one in found if not isinstance(one, ContractError))
+        call = chain_of(names, later) if later else SINGLE
+        yield fixture, (with_requirements(first, target.appended), call)
 
 
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
@@ -281,8 +268,8 @@ def _render(
     lent: Mapping[str, Fixture],
     *,
     trusted: bool = False,
-) -> Messages:
-    rendered: dict[str, tuple[Message, ...]] = {}
+) -> Sent:
+    rendered: dict[str, _Sent] = {}
     failing = _failing(_last_rendered(target, fixtures), rendered)
     if failing:
         # They have a budget of their own: they must not use up that of the others.
@@ -300,9 +287,7 @@ _last_rendered = kept_by_identity(_list_rendered, most=1)
 """Variants of a contract are compared with one base, which is rendered once."""
 
 
-def _failing(
-    found_of_each: Iterable[_Rendered], rendered: dict[str, tuple[Message, ...]]
-) -> list[Fixture]:
+def _failing(found_of_each: Iterable[_Rendered], rendered: dict[str, _Sent]) -> list[Fixture]:
     """Add the messages of each fixture to `rendered`; return the fixtures that have none."""
     failing = []
     for fixture, found in found_of_each:

@@ -10,7 +10,8 @@ import json
 import re
 import zlib
 
-from gatekeeper.contract.checks.embeddings import is_comparison, written_cosine
+from gatekeeper.contract.checks.embeddings import written_cosine
+from gatekeeper.contract.values.call import Embedding
 from gatekeeper.contract.values.trial import Completion, Request
 
 QUERY = "What is worth knowing about this place?"
@@ -31,7 +32,7 @@ def embed(text: str) -> list[float]:
 def answer_judge(question: Request) -> Completion:
     """Return the answer to a question of gatekeeper: a cosine, or a verdict of a judge."""
     texts = [message.content for message in question.messages]
-    if is_comparison(question):
+    if isinstance(question.call, Embedding):
         return Completion(written_cosine(*map(embed, texts)))
     got, most = _grade("\n".join(texts))
     if "claims" not in json.dumps(question.params, default=str):

@@ -63,10 +63,7 @@ def assert_can_pass_and_fail(
     assert set(prompts) <= set(contract.dependencies)
 
     trials, answers = trials_of(name, files), recorded(name)
-    requests = {
-        one.fixture: request_digest(one.request.messages, one.request.params)
-        for one in trials.values()
-    }
+    requests = {one.fixture: request_digest(one.request) for one in trials.values()}
     assert requests == {fixture: row["request"] for fixture, row in answers.items()}
     assert len(set(requests.values())) == len(contract.fixtures) >= 20
 

@@ -17,6 +17,7 @@ from support.ways_in import Answered, RunGate
 
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 
 CONTRACT = "contracts/words.yaml"
 FIXTURES = "contracts/words.csv"
@@ -124,7 +125,7 @@ def recorded_with(params: Mapping[str, Any], output: str, prompt: str = PROMPT) 
     """Lines of a recording whose requests had parameters, as `enforce` sends them."""
     lines = []
     for text in answers(prompt, dict.fromkeys(MANY, output)):
-        digest = request_digest((Message("user", text),), params)
+        digest = request_digest(Request("m", (Message("user", text),), params, None, 0))
         line = {"contract": "words", "fixture": text, "arm": "head", "repetition": 0}
         line |= {"model": "test", "request": digest, "output_raw": output, "output": output}
         lines.append(json.dumps(line | {"latency_ms": 5.0, "error": None}) + "\n")

@@ -36,7 +36,7 @@ def record_all(root: Path, file: Path, answer: Answer) -> list[str]:
                         "arm": "head",
                         "repetition": trial.repetition,
                         "model": trial.request.model,
-                        "request": request_digest(trial.request.messages, trial.request.params),
+                        "request": request_digest(trial.request),
                         "output_raw": output,
                         "output": output,
                         "latency_ms": 5.0,

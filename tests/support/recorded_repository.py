@@ -16,6 +16,7 @@ from support.git_repository import GitRepository
 from gatekeeper.cli.main import main
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 
 WORDS = ("tree", "house", "river", "stone", "cloud", "bread")
 PROMPT = "Say {{ word }}.\n"
@@ -52,7 +53,7 @@ def recording(answers: Mapping[str, str | list[str]]) -> str:
     lines = []
     for text, answer in answers.items():
         outputs = [answer] if isinstance(answer, str) else answer
-        digest = request_digest((Message("user", text),), {})
+        digest = request_digest(Request("m", (Message("user", text),), {}, None, 0))
         for repetition, output in enumerate(outputs):
             lines.append(
                 {

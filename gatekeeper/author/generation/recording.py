@@ -113,7 +113,7 @@ class Recalling(AroundModels):
 
 
 def _asked(request: Request) -> tuple[str, str, int]:
-    digest = request_digest(request.messages, request.params)
+    digest = request_digest(request)
     return digest, request.model, request.repetition
 
 

@@ -16,7 +16,7 @@ from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm
 from gatekeeper.checks.pair_check import PairFinding, Preferred
 from gatekeeper.checks.reading.output import as_text, on_output
-from gatekeeper.contract.calls.conversation import spoken
+from gatekeeper.contract.calls.calls import spoken
 from gatekeeper.contract.reading.data_blocks import data_message
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED
 from gatekeeper.contract.values.definition import Message

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gatekeeper.contract.checks.judge_settings import question_id
+from gatekeeper.contract.values.call import Embedding
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import JudgeAnswer, QuestionId, Request
@@ -21,12 +22,8 @@ _ROLE = "embed"
 
 def comparison_request(model: str, one: str, other: str) -> Request:
     """Return the request for the cosine of two texts, neither of which is empty."""
-    return Request(model, (Message(_ROLE, one), Message(_ROLE, other)), {}, None, 0)
-
-
-def is_comparison(request: Request) -> bool:
-    """Return whether the request asks for the cosine of two texts, and not for an answer."""
-    return all(message.role == _ROLE for message in request.messages) and bool(request.messages)
+    texts = (Message(_ROLE, one), Message(_ROLE, other))
+    return Request(model, texts, {}, None, 0, call=Embedding())
 
 
 def written_cosine(one: Sequence[float], other: Sequence[float]) -> str:

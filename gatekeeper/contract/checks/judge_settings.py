@@ -87,7 +87,7 @@ def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def question_id(question: Request) -> QuestionId:
     """Return what identifies the question: model, messages, parameters and repetition."""
-    asked = request_digest(question.messages, question.params)
+    asked = request_digest(question)
     return QuestionId(question.model, asked, question.repetition)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from gatekeeper.contract.meaning.repair_policy import repair_meaning
 from gatekeeper.contract.meaning.schemas import named_categories
 from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.contract.values.call import Call, Embedding, Single
 from gatekeeper.contract.values.clusters import cluster_meaning
 from gatekeeper.contract.values.definition import (
     CheckSpec,
@@ -25,6 +26,7 @@ from gatekeeper.contract.values.definition import (
 )
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.objectives import Objective
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError
 
 # json.dumps makes an encoder at each call, which takes as long as encoding a short request.
@@ -32,6 +34,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 _SENDING_SCHEMAS = frozenset({"assist", "auto", "enforce"})
 """The modes in which the model sees the order of a schema's properties."""
 _ORDERED_PARAMS = frozenset({"response_format", "tools"})
+_NO_PARAMS: Mapping[str, Any] = {}
 
 
 def canonical(value: Any) -> str:
@@ -44,12 +47,23 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-@kept_by_identity
-def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
+def request_digest(request: Request) -> str:
     """Return the digest of a request, which is the same for equal messages and parameters of any
-    model."""
+    model, and an equal call."""
+    return _sent_digest(request.messages, request.call, request.params)
+
+
+def prompt_digest(request: Request) -> str:
+    """Return the digest of a request without its parameters."""
+    return _sent_digest(request.messages, request.call, _NO_PARAMS)
+
+
+@kept_by_identity
+def _sent_digest(messages: Sequence[Message], call: Call, params: Mapping[str, Any]) -> str:
     sent = [{"role": message.role, "content": message.content} for message in messages]
-    return digest({"messages": sent, "params": params_meaning(params)})
+    alone = isinstance(call, Single | Embedding)  # the roles of an embedding's texts say so
+    later = {} if alone else {"call": {type(call).__name__: asdict(call)}}
+    return digest({"messages": sent, "params": params_meaning(params), **later})
 
 
 def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,10 @@ the user. What the user says reaches the tested model as a message of the user a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
 from gatekeeper.contract.reading import json_answer
 from gatekeeper.contract.reading.data_blocks import clean, data_message
@@ -23,9 +19,6 @@ from gatekeeper.contract.simulated_user.settings import preset_prompt
 from gatekeeper.contract.values.definition import Message, SimulatedUser
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request
 
-SIMULATED = "(simulated user)"
-"""The role of the message that stands for a user's messages; its content says who plays the user.
-No prompt can name a message so."""
 TRIES = 3
 """How many times a simulated user is asked for a message that can be read."""
 LONGEST_SAID = 2_000
@@ -70,23 +63,6 @@ class Said(NamedTuple):
     message: str
     done: bool = False
     reached: bool = False
-
-
-def user_message(user: SimulatedUser) -> Message:
-    """Return the message that stands for all messages of the user."""
-    return Message(SIMULATED, canonical(asdict(user)))
-
-
-def user_of(messages: Sequence[Message]) -> SimulatedUser | None:
-    """Return who plays the user of a conversation; None if nobody does."""
-    if not messages or messages[-1].role != SIMULATED:
-        return None
-    return _read(messages[-1].content)
-
-
-@lru_cache(maxsize=4096)
-def _read(content: str) -> SimulatedUser:
-    return SimulatedUser(**json.loads(content))
 
 
 def question(

@@ -161,7 +161,7 @@ class Prompt:
 @dataclass(frozen=True, slots=True)
 class PromptStep:
     """A prompt that runs before the contract's own one. Later prompts use its output by its name, a
-    variable of the templates (contract/calls/chain.py)."""
+    variable of the templates (contract/values/call.py)."""
 
     name: str
     prompt: Prompt

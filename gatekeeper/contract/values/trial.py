@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from gatekeeper.contract.values.call import SINGLE, Call
 from gatekeeper.contract.values.definition import Message, Severity
 
 Arm = Literal["base", "head"]
@@ -31,11 +32,13 @@ class SharedPrefix(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call to a model. `repetition` tells apart calls that are otherwise the same. `streamed`
-    says that the answer is to come token by token, so that the first one can be timed.
-    `shared_prefix` is for the provider's cache: it changes no answer, and no digest has it.
-    `whole` is the digest of the conversation or chain that the call belongs to, and its number in
-    it, from 0: several of them may begin with the same call, and go on from different answers."""
+    """What a model is sent: `messages`, and after the answer what the `call` says. `repetition`
+    tells apart requests that are otherwise the same. `streamed` says that the answer is to come
+    token by token, so that the first one can be timed. `shared_prefix` is for the provider's cache:
+    it changes no answer, and no digest has it. `whole` is the digest of the conversation or chain
+    that the request belongs to, and its number in it, from 0: several of them may begin with the
+    same request, and go on from different answers. `inserted` is how many of these answers a
+    forecast left out."""
 
     model: str
     messages: tuple[Message, ...]
@@ -45,6 +48,8 @@ class Request:
     streamed: bool = False
     shared_prefix: SharedPrefix | None = field(default=None, compare=False, repr=False)
     whole: tuple[str, int] | None = field(default=None, compare=False, repr=False)
+    call: Call = SINGLE
+    inserted: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,39 +8,46 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.calls.chain import reached_steps
+from gatekeeper.contract.calls.calls import reached_steps
 from gatekeeper.contract.changes.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.fixtures.quarantine import quarantine_weakenings
-from gatekeeper.contract.meaning.digests import canonical, check_meaning, checks_named, file_meaning
+from gatekeeper.contract.meaning.digests import (
+    canonical,
+    check_meaning,
+    checks_named,
+    file_meaning,
+    prompt_digest,
+)
 from gatekeeper.contract.meaning.modes import SENDING
 from gatekeeper.contract.meaning.repair_policy import repair_weakenings
 from gatekeeper.contract.simulated_user.settings import user_weakenings
 from gatekeeper.contract.syntax.schema import is_number
 from gatekeeper.contract.syntax.schema_errors import shown
 from gatekeeper.contract.values.clusters import cluster_weakenings
-from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture, Message
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.values.objectives import Objective, similar_weakening
+from gatekeeper.contract.values.trial import Request
 
-Rendered = Mapping[str, tuple[Message, ...]]
-"""The messages of an arm by the fixture."""
+Requests = Mapping[str, Request]
+"""The requests of an arm by the fixture."""
 
 
-def step_weakenings(base: Contract, head: Contract, rendered: Sequence[Rendered]) -> Iterator[str]:
+def step_weakenings(base: Contract, head: Contract, requests: Sequence[Requests]) -> Iterator[str]:
     """Yield each step with checks that head does not have, and each whose output no longer reaches
-    the last prompt of a fixture: its checks then say nothing of the last output. `rendered` are
-    base's messages and head's, if they are known."""
+    the last prompt of a fixture: its checks then say nothing of the last output. `requests`
+    are base's and head's, if they are known."""
     checked = {spec.step for spec in base.checks}
     steps = [step.name for step in head.target.steps if step.name in checked]
     for step in base.target.steps:
         if step.name in checked and step.name not in steps:
             yield f"step `{step.name}` removed"
-    if not steps or len(rendered) != 2:
+    if not steps or len(requests) != 2:
         return
-    before, now = rendered
+    before, now = requests
     lost = {
-        fixture: reached_steps(messages) - reached_steps(now[fixture])
-        for fixture, messages in before.items()
+        fixture: reached_steps(request) - reached_steps(now[fixture])
+        for fixture, request in before.items()
         if fixture in now
     }
     for name in steps:
@@ -55,18 +62,19 @@ _AGGREGATES = ("all", "majority", "any")
 
 
 def weakenings(
-    base: Contract, head: Contract, rendered: Sequence[Rendered] = ()
+    base: Contract, head: Contract, requests: Sequence[Requests] = ()
 ) -> tuple[str, ...]:
     """Return a sentence for each way in which `head` is weaker than `base`, or may be: answers from
     a recording, other outputs by `enforce`, repairs in another order. Nothing for what is stricter.
-    `rendered` is what the prompts make of head's fixtures, if that is known."""
+    `requests` are those of each arm to head's fixtures, if they are known."""
+    inputs = [{name: prompt_digest(r) for name, r in each.items()} for each in requests]
     return (
         *_model(base, head),
-        *step_weakenings(base, head, rendered),
+        *step_weakenings(base, head, requests),
         *_fixtures(base, head),
         *quarantine_weakenings(base, head),
         *user_weakenings(base.fixtures, head.fixtures),
-        *cluster_weakenings(base, head, rendered),
+        *cluster_weakenings(base, head, inputs),
         *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),
         *score_weakenings(base, head),
         *_objectives(base, head),

@@ -15,10 +15,8 @@ from typing import Protocol
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.repairs.embedded_meaning import compared_ledger, meaning_questions
 from gatekeeper.checks.repairs.steps import repair
-from gatekeeper.contract.calls.chain import step_names
-from gatekeeper.contract.calls.conversation import count_calls, spoken
-from gatekeeper.contract.simulated_user.messages import user_of
-from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.calls.calls import count_calls, spoken, step_names
+from gatekeeper.contract.values.definition import Contract, SimulatedUser
 from gatekeeper.contract.values.trial import (
     Completion,
     ContractFrom,
@@ -89,7 +87,7 @@ def judge_questions(
 
 def _as_evaluated(sample: Sample) -> Sample:
     """Return the sample with its whole conversation. Of a chain, each check finds its own step."""
-    return sample if step_names(sample.trial.request.messages) else spoken(sample)
+    return sample if step_names(sample.trial.request) else spoken(sample)
 
 
 class EvaluationMonitor:
@@ -401,7 +399,7 @@ class Watches:
         fixture share and that were counted before. A conversation that failed, or has a simulated
         user and ends early, counts as all calls that were planned."""
         trial, answer = sample.trial, sample.completion
-        if answer is None or user_of(trial.request.messages) is not None:
+        if answer is None or isinstance(trial.request.call, SimulatedUser):
             free = replace(answer or Completion(""), cost_usd=0.0)
             return [*[free] * (count_calls(trial.request) - 1), answer]
         if not answer.turns:

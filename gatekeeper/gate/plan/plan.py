@@ -21,7 +21,7 @@ from functools import cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatekeeper.contract.calls.conversation import written_by_prompts
+from gatekeeper.contract.calls.calls import written_by_prompts
 from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.changes.readings import (
     computed_changes,
@@ -34,6 +34,7 @@ from gatekeeper.contract.meaning.digests import (
     canonical,
     contract_digest,
     params_meaning,
+    prompt_digest,
     target_digest,
 )
 from gatekeeper.contract.meaning.modes import SENDING, Negotiation, negotiate
@@ -51,7 +52,7 @@ from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.contract.values.trial import ContractFrom, Trial
 from gatekeeper.contract.weakening.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.gate.samples.outcomes import duplicates, messages_by_arm
+from gatekeeper.gate.samples.outcomes import duplicates, requests_by_arm
 from gatekeeper.sampling.trials import in_order, plan_trials
 
 if TYPE_CHECKING:
@@ -171,8 +172,11 @@ class Evaluation:
         parameters."""
         if self.base is None or self.unpaired or self.unanswerable:
             return False
-        messages = messages_by_arm(self.trials)
-        return messages["base"] == messages["head"]
+        base, head = (
+            {fixture: prompt_digest(request) for fixture, request in each.items()}
+            for each in requests_by_arm(self.trials).values()
+        )
+        return base == head
 
     def without_comparison(self) -> Evaluation:
         """Return the same job on head alone. Nothing is rendered again."""
@@ -318,7 +322,7 @@ class Job:
             known = {name: [text.casefold() for text in each] for name, each in values.items()}
             for trial in evaluation.trials:
                 if trial.arm == "head" and not trial.repetition:
-                    for text in written_by_prompts(trial.request.messages):
+                    for text in written_by_prompts(trial.request):
                         yield text.casefold(), known[trial.fixture]
 
     @cached_property
@@ -379,8 +383,8 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     own = _evaluation(
         "head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted
     )
-    rendered = tuple(messages_by_arm(own.trials).values())
-    weakened = weakenings(base, head, rendered) if base else ()
+    requests = tuple(requests_by_arm(own.trials).values())
+    weakened = weakenings(base, head, requests) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
     if base and policy.on_weakening == "require_waiver":

@@ -11,7 +11,7 @@ from operator import add
 from typing import NamedTuple
 
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
-from gatekeeper.contract.calls.conversation import user_begins
+from gatekeeper.contract.calls.calls import user_begins
 from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
@@ -20,7 +20,6 @@ from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,
     SHOWN_OF_AN_ANSWER,
     forecast_question,
-    user_of,
 )
 from gatekeeper.contract.values.definition import Position, SimulatedUser
 from gatekeeper.contract.values.trial import Request, Trial
@@ -181,17 +180,16 @@ def forecast_users(jobs: Sequence[Job], tally: QuestionTally) -> Questions:
     for call in group_calls([trial for _, trial in placed])[0]:
         job, trial = placed[call.trials[0]]
         request = trial.request
-        user = user_of(request.messages)
-        if user is None:
+        user, messages = request.call, request.messages
+        if not isinstance(user, SimulatedUser):
             continue
-        messages = request.messages[:-1]
         shown = sum(min(SHOWN_OF_AN_ANSWER, len(m.content.encode())) for m in messages)
         # Fixtures share questions of about the same length, rounded up: they can be long.
         size = shown + len(user.goal.encode()) + len(user.persona.encode()) + 100 * len(messages)
         asked = _Asked(
             replace(user, goal="", persona=""),
             -(-size // _ROUNDED) * _ROUNDED,
-            user_begins(messages),
+            user_begins(request),
             min(SHOWN_OF_AN_ANSWER, longest_answer(request)),
         )
         key = (id(job), user.model, user.max_turns, user.prompt, *asked[1:])

@@ -17,8 +17,8 @@ from gatekeeper.contract.meaning.digests import (
     fixture_evaluation_digest,
     request_digest,
 )
-from gatekeeper.contract.values.definition import Aggregate, Contract, Fixture, Message, Target
-from gatekeeper.contract.values.trial import Arm, KeptOutcome, Outcome, Sample, Trial
+from gatekeeper.contract.values.definition import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.values.trial import Arm, KeptOutcome, Outcome, Request, Sample, Trial
 from gatekeeper.gate.results.parts import (
     FixtureChange,
     FixtureFailure,
@@ -82,12 +82,12 @@ def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
     return groups
 
 
-def messages_by_arm(trials: Iterable[Trial]) -> dict[Arm, dict[str, tuple[Message, ...]]]:
-    """Return the messages that each arm is sent for each fixture."""
-    found: dict[Arm, dict[str, tuple[Message, ...]]] = {arm: {} for arm in ARMS}
+def requests_by_arm(trials: Iterable[Trial]) -> dict[Arm, dict[str, Request]]:
+    """Return the first request of each arm for each fixture."""
+    found: dict[Arm, dict[str, Request]] = {arm: {} for arm in ARMS}
     for trial in trials:
         if trial.repetition == 0:
-            found[trial.arm][trial.fixture] = trial.request.messages
+            found[trial.arm][trial.fixture] = trial.request
     return found
 
 
@@ -100,7 +100,7 @@ def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
     inputs: dict[str, list[str]] = defaultdict(list)
     for trial in trials:
         if trial.repetition == 0:
-            digest = request_digest(trial.request.messages, trial.request.params)
+            digest = request_digest(trial.request)
             inputs[trial.fixture].append(f"{trial.arm}:{digest}")
     first: dict[tuple[str, ...], str] = {}
     found: dict[str, str] = {}

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from gatekeeper.contract.calls.conversation import count_inserted
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.trial import Request
@@ -171,7 +170,7 @@ def count_tokens(request: Request) -> tuple[tuple[float, float], tuple[float, fl
 def _expected_tokens(request: Request) -> tuple[int, int]:
     characters = sum(len(message.content) for message in request.messages)
     answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
-    earlier = count_inserted(request) * answer
+    earlier = request.inserted * answer
     return -(-characters // _CHARACTERS_PER_TOKEN) + earlier, answer
 
 
@@ -198,7 +197,7 @@ def _most_input_tokens(request: Request) -> int:
     """Return the number of bytes, because no tokenizer makes more tokens than that. An answer or
     output of an earlier call that is inserted is as long as it may be."""
     around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)
-    earlier = count_inserted(request)
+    earlier = request.inserted
     if earlier:
         longest = _longest_answer(price_entry(request.model) or {}, request.params)
         around += earlier * int(min(longest, _MOST_TOKENS))

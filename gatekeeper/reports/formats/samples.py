@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
 from typing import Any
 
-from gatekeeper.contract.calls.chain import step_names
+from gatekeeper.contract.calls.calls import step_names
 from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 from gatekeeper.sampling.completion_record import answer_row
-
-_NO_PARAMS: Mapping[str, Any] = {}
 
 
 def sample_lines(result: GateResult) -> Iterator[str]:
@@ -25,7 +23,7 @@ def sample_lines(result: GateResult) -> Iterator[str]:
 
 def sample_document(outcome: Outcome) -> dict[str, Any]:
     """Return a sample's document; `request` and `repetition` find the line again in a replay."""
-    from gatekeeper.contract.meaning.digests import request_digest
+    from gatekeeper.contract.meaning.digests import prompt_digest, request_digest
 
     sample = outcome.sample
     trial, completion = sample.trial, sample.completion
@@ -44,12 +42,12 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         **({"confirms": True} if trial.confirms else {}),
         "model": request.model,
         "seed": request.seed,
-        "request": request_digest(request.messages, request.params),
-        "prompt_digest": request_digest(request.messages, _NO_PARAMS),
+        "request": request_digest(request),
+        "prompt_digest": prompt_digest(request),
         "output_raw": said.pop("output_raw"),
         "output": sample.output if completion else None,
         **{name: said.pop(name) for name in text},
-        **_turns(completion, step_names(request.messages)),
+        **_turns(completion, step_names(request)),
         # Left out for the many samples without a simulated user.
         **({"users": list(map(_judge_answer, users))} if users else {}),
         "repairs": list(sample.repairs),

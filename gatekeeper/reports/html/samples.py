@@ -29,8 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.calls.chain import step_names
-from gatekeeper.contract.calls.conversation import spoken
+from gatekeeper.contract.calls.calls import known_messages, spoken, step_names
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.results.parts import FixtureResult
@@ -356,11 +355,11 @@ def _votes(check_result: CheckResult) -> str | None:
 def _earlier(sample: Sample) -> list[str]:
     """Return what was said before the last answer of a conversation, or made by earlier steps."""
     turns = sample.completion.turns[:-1] if sample.completion else ()
-    steps = [f"step {name}" for name in step_names(sample.trial.request.messages)]
+    steps = [f"step {name}" for name in step_names(sample.trial.request)]
     labels = steps or [f"answer {number}" for number in range(1, len(turns) + 1)]
     said = [(who, t.completion.text) for who, t in zip(labels, turns, strict=False)]
     if sample.completion and sample.completion.users:
-        written = len(sample.trial.request.messages) - 1
+        written = len(sample.trial.request.messages)
         messages = spoken(sample).trial.request.messages[written:]
         said = [(message.role, message.content) for message in messages]
     return [f"{who}: {clip(' '.join(text.split()), _EARLIER_ANSWER)}" for who, text in said]
@@ -407,7 +406,7 @@ def _inputs(evaluation: ReportedEvaluation, clean: Clean) -> dict[Arm, dict[str,
     found: dict[Arm, dict[str, str]] = {}
     for arm in ("base", "head"):
         requests = {
-            name: outcome.sample.trial.request.messages
+            name: known_messages(outcome.sample.trial.request)
             for name, outcomes in evaluation.outcomes.items()
             for outcome in outcomes
             if outcome.sample.trial.arm == arm

@@ -411,7 +411,7 @@ def request_key(trial: Trial) -> str:
     """Return a digest of the trial's request. Trials of one contract with its groups, and those of
     all mutants of a prompt, share a call if their requests are the same."""
     request = trial.request
-    asked = request_digest(request.messages, request.params)
+    asked = request_digest(request)
     parts = [
         trial.part_of or trial.contract,
         request.model,

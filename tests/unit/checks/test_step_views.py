@@ -9,22 +9,27 @@ from support.outcomes import contract, outcome, target
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.step_views import StepViews, filler_sample
-from gatekeeper.contract.calls.chain import MOST_TEXT, OUTPUT, STEP
+from gatekeeper.contract.calls.calls import MOST_TEXT
+from gatekeeper.contract.values.call import SINGLE, Call, Chain, Draft, Output
 from gatekeeper.contract.values.definition import CheckSpec, Message, PromptStep, Target
 from gatekeeper.contract.values.trial import REFUSED, Arm, Completion, Sample, Turn
 from gatekeeper.errors import ContractError
 
-MESSAGES = (
-    *(Message("user", "first"), Message(STEP, "extract")),
-    *(Message("user", "last "), Message(OUTPUT, "extract")),
-)
+FIRST = (Message("user", "first"),)
 
 
-def sample(arm: Arm = "head", messages: tuple[Message, ...] = MESSAGES) -> Sample:
+def steps(name: str = "extract", outputs: int = 1) -> Chain:
+    return Chain((name,), ((Draft("user", ("last ", *[Output(name)] * outputs)),),))
+
+
+STEPS = steps()
+
+
+def sample(arm: Arm = "head", call: Call = STEPS) -> Sample:
     turns = (Turn("", Completion("facts", 3.0)), Turn("", Completion("reply", 4.0)))
     made = outcome("a", arm, 0, True).sample
-    trial = replace(made.trial, request=replace(made.trial.request, messages=messages))
-    answer = Completion("reply", 7.0, turns=turns if messages is MESSAGES else ())
+    trial = replace(made.trial, request=replace(made.trial.request, messages=FIRST, call=call))
+    answer = Completion("reply", 7.0, turns=() if call == SINGLE else turns)
     return Sample(trial, answer, output="repaired", repairs=("strip_whitespace",))
 
 
@@ -68,17 +73,14 @@ def test_each_check_evaluates_its_step() -> None:
 def test_a_step_that_an_arm_lacks_is_left_out_of_base_alone(
     arm: Arm, expected: list[bool | None]
 ) -> None:
-    alone = sample(arm, (Message("user", "last"),))
+    alone = sample(arm, SINGLE)
     found = evaluator(target()).evaluate(alone)
     assert [j.passed for j in found] == expected
 
 
 @pytest.mark.parametrize(("path", "passed"), [("e.md", True), ("other.md", None)])
 def test_a_step_with_a_new_name_is_known_by_its_prompt(path: str, passed: bool | None) -> None:
-    renamed = tuple(replace(m, content=m.content.replace("extract", "facts")) for m in MESSAGES)
-    made = sample()
-    trial = replace(made.trial, request=replace(made.trial.request, messages=renamed))
-    found = evaluator(chain(("facts", path))).evaluate(replace(made, trial=trial))
+    found = evaluator(chain(("facts", path))).evaluate(sample("head", steps("facts")))
     assert found[0].passed is passed
 
 
@@ -115,8 +117,8 @@ def test_a_step_that_answered_is_evaluated_though_a_later_one_was_refused() -> N
 
 
 def test_a_forecast_inserts_no_more_text_than_a_call_may_have() -> None:
-    looped = (*MESSAGES, *(Message(OUTPUT, "extract") for _ in range(999)))
-    views = StepViews(filler_sample(sample("head", looped).trial, 50_000), {})
+    looped = sample("head", steps(outputs=1_000))
+    views = StepViews(filler_sample(looped.trial, 50_000), {})
     last = views.of(None)
     assert last is not None
     assert len(last.trial.request.messages[0].content) <= MOST_TEXT + 10

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.calls.conversation import calls_of, filled, with_turns
+from gatekeeper.contract.calls.calls import calls_of, sent_as
+from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
@@ -138,11 +139,11 @@ def test_no_model_of_the_list_can_be_billed_more() -> None:
 def test_a_conversation_costs_what_its_calls_cost(price: Any) -> None:
     """An answer that comes back as input is as long as it may be."""
     params = {"max_tokens": 100}
-    messages = with_turns((Message("user", "A sentence."),), ("And another.", "Thank you."))
-    conversation = Request("openai/gpt-4o-mini", messages, params, None, 0)
-    answers = ["x" * 100, "y" * 100]
-    for step, bare in zip(calls_of(conversation), (0, 1, 2), strict=True):
-        said = replace(step, messages=filled(step.messages, answers))
-        without = replace(step, messages=filled(step.messages, ["", ""]))
+    call = Conversation(("And another.", "Thank you."))
+    conversation = Request(
+        "openai/gpt-4o-mini", (Message("user", "A sentence."),), params, None, 0, call=call
+    )
+    for number, step in enumerate(calls_of(conversation)):
+        said = replace(sent_as(conversation, ["x" * 100, "y" * 100][:number]), inserted=0)
         assert price(step) >= price(said)
-        assert (price(step) > price(without)) is (bare > 0)
+        assert (price(step) > price(replace(step, inserted=0))) is (number > 0)

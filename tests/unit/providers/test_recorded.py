@@ -22,7 +22,7 @@ def request(text: str = "Hi", model: str = MODEL, repetition: int = 0, **params:
 def row(text: str = "Hi", model: str = "openai/a", repetition: int = 0, **changes: Any) -> str:
     return json.dumps(
         {
-            "request": request_digest((Message("user", text),), {}),
+            "request": request_digest(request(text)),
             "repetition": repetition,
             "model": model,
             "output_raw": f"{model} on {text}",

@@ -18,7 +18,7 @@ PATH = "past.jsonl"
 
 
 def line(text: str, repetition: int = 0, answer: str | None = "ok") -> str:
-    digest = request_digest((Message("user", text),), {})
+    digest = request_digest(Request("m", (Message("user", text),), {}, None, 0))
     row = {"request": digest, "repetition": repetition, "model": "m", "output_raw": answer}
     return json.dumps(row | {"error": None if answer else "lost"}) + "\n"
 

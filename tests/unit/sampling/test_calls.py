@@ -7,10 +7,10 @@ import contextlib
 
 import pytest
 
-from gatekeeper.sampling.calls import Call
+from gatekeeper.sampling.calls import SharedCall
 
 
-async def _make(call: Call, reached: list[str]) -> None:
+async def _make(call: SharedCall, reached: list[str]) -> None:
     """Do what a worker does: make a call, then go on."""
     with call.cancellable():
         call.state = "running"
@@ -19,7 +19,7 @@ async def _make(call: Call, reached: list[str]) -> None:
     reached.append("next call")
 
 
-async def _start(call: Call, reached: list[str]) -> asyncio.Task[None]:
+async def _start(call: SharedCall, reached: list[str]) -> asyncio.Task[None]:
     worker = asyncio.create_task(_make(call, reached))
     await asyncio.sleep(0)
     return worker
@@ -28,7 +28,7 @@ async def _start(call: Call, reached: list[str]) -> asyncio.Task[None]:
 @pytest.mark.parametrize(("state", "becomes"), [("running", "surplus"), ("waiting", "unwanted")])
 def test_the_worker_of_a_cancelled_call_goes_on(state: str, becomes: str) -> None:
     async def main() -> None:
-        call, reached = Call([0]), list[str]()
+        call, reached = SharedCall([0]), list[str]()
         worker = await _start(call, reached)
         call.state = "running" if state == "running" else "waiting"
         call.cancel()
@@ -42,7 +42,7 @@ def test_the_worker_of_a_cancelled_call_goes_on(state: str, becomes: str) -> Non
 @pytest.mark.parametrize("with_its_call", [False, True])
 def test_a_worker_that_is_cancelled_ends(with_its_call: bool) -> None:
     async def main() -> None:
-        call, reached = Call([0]), list[str]()
+        call, reached = SharedCall([0]), list[str]()
         worker = await _start(call, reached)
         if with_its_call:
             call.cancel()
@@ -56,7 +56,7 @@ def test_a_worker_that_is_cancelled_ends(with_its_call: bool) -> None:
 
 
 def test_a_cancellation_that_is_not_heeded_does_not_stay_with_the_worker() -> None:
-    async def worker(call: Call) -> int:
+    async def worker(call: SharedCall) -> int:
         with call.cancellable(), contextlib.suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
         task = asyncio.current_task()
@@ -64,7 +64,7 @@ def test_a_cancellation_that_is_not_heeded_does_not_stay_with_the_worker() -> No
         return task.cancelling()
 
     async def main() -> None:
-        call = Call([0])
+        call = SharedCall([0])
         working = asyncio.create_task(worker(call))
         await asyncio.sleep(0)
         call.cancel()
@@ -74,6 +74,6 @@ def test_a_cancellation_that_is_not_heeded_does_not_stay_with_the_worker() -> No
 
 
 def test_a_call_that_nobody_makes_is_not_cancelled() -> None:
-    call = Call([0])
+    call = SharedCall([0])
     call.cancel()
     assert call.state == "waiting"

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from support.fake_client import UNLIMITED, FakeClient, FakeWatch, run, trial
 
-from gatekeeper.contract.calls.conversation import ANSWER, calls_of, filled, with_turns
 from gatekeeper.contract.meaning.digests import request_digest
-from gatekeeper.contract.simulated_user.messages import user_message
+from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import Message, SimulatedUser
-from gatekeeper.contract.values.trial import REFUSED, Completion, Request, SharedPrefix
+from gatekeeper.contract.values.trial import REFUSED, Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests, group_calls
 from gatekeeper.sampling.completion_record import completion_record, read_completion
@@ -23,7 +22,7 @@ FIRST = (Message("system", "Be brief."), Message("user", "one"))
 
 def conversation(*turns: str):
     made = trial(0)
-    request = replace(made.request, messages=with_turns(FIRST, turns))
+    request = replace(made.request, messages=FIRST, call=Conversation(turns))
     return replace(made, request=request)
 
 
@@ -65,7 +64,7 @@ def test_each_call_has_the_answers_before_it() -> None:
     assert (found.completion_tokens, found.cost_usd) == (6, 0.75)
     assert [turn.completion.text for turn in found.turns] == ["2", "4", "6"]
     assert [turn.request for turn in found.turns] == [
-        request_digest(request.messages, request.params) for request in client.requests
+        request_digest(request) for request in client.requests
     ]
 
 
@@ -116,8 +115,7 @@ def test_a_simulated_user_that_cannot_be_read_is_quoted() -> None:
         )
 
     made = conversation()
-    messages = (*FIRST, user_message(user))
-    made = replace(made, request=replace(made.request, messages=messages))
+    made = replace(made, request=replace(made.request, call=user))
     done = run([made], Listening(answers), retry=RetryPolicy(attempts=1))
     [sample] = done.samples
     assert sample.error is not None
@@ -144,27 +142,6 @@ def test_a_watch_that_has_enough_gets_no_half_conversation() -> None:
     trials = [conversation("two"), replace(conversation("three"), fixture="f1")]
     run(trials, Listening(), watch=watch)
     assert len(watch.samples) == 1
-
-
-@pytest.mark.parametrize("turns", [(), ("two",), ("two", "three")])
-def test_the_steps_are_the_calls(turns: tuple[str, ...]) -> None:
-    request = conversation(*turns).request
-    assert len(calls_of(request)) == len(turns) + 1
-    assert calls_of(request)[-1].messages == request.messages
-    assert calls_of(request)[0].messages == FIRST
-
-
-def test_a_shared_prefix_ends_before_the_first_answer() -> None:
-    request = replace(conversation("two").request, shared_prefix=SharedPrefix(2, 10))
-    assert [step.shared_prefix for step in calls_of(request)] == [SharedPrefix(2, 10)] * 2
-    beyond = replace(request, shared_prefix=SharedPrefix(4, 10))
-    assert [step.shared_prefix for step in calls_of(beyond)] == [None, None]
-
-
-def test_what_was_not_answered_stays_open() -> None:
-    messages = with_turns(FIRST, ("two", "three"))
-    roles = [message.role for message in filled(messages, ["a"])]
-    assert roles == ["system", "user", "assistant", "user", ANSWER, "user"]
 
 
 def test_a_conversation_is_kept_with_its_turns() -> None:

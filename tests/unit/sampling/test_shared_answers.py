@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.fake_client import FakeClient, run, trial
 
-from gatekeeper.contract.calls.chain import OUTPUT, STEP
+from gatekeeper.contract.values.call import Chain, Draft, Output
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Completion, Request, Trial
 from gatekeeper.errors import CallFailed
@@ -18,12 +18,9 @@ from gatekeeper.sampling.stored_text import MOST_CHARACTERS
 
 
 def chain(arm: Arm, last: str, fixture: str = "f", first: str = "one") -> Trial:
-    messages = (
-        *(Message("user", first), Message(STEP, "a")),
-        *(Message("user", last), Message(OUTPUT, "a")),
-    )
     made = trial(0)
-    request = replace(made.request, messages=messages)
+    call = Chain(("a",), ((Draft("user", (last, Output("a"))),),))
+    request = replace(made.request, messages=(Message("user", first),), call=call)
     return replace(made, arm=arm, fixture=fixture, request=request)
 
 
@@ -87,8 +84,8 @@ def test_the_answers_of_an_earlier_run_are_gone_on_from(known: Arm) -> None:
 
 def test_a_call_with_too_much_text_inserted_is_not_made() -> None:
     made = chain("head", "two ")
-    many = (*made.request.messages, *(Message(OUTPUT, "a") for _ in range(2_000)))
-    looped = replace(made, request=replace(made.request, messages=many))
+    many = Chain(("a",), ((Draft("user", (Output("a"),) * 2_001),),))
+    looped = replace(made, request=replace(made.request, call=many))
     client = Counting(size=1_000)
     done = run([looped], client)
     assert (client.said, done.failed, done.samples[0].completion) == (["one"], 1, None)
@@ -96,7 +93,7 @@ def test_a_call_with_too_much_text_inserted_is_not_made() -> None:
 
 def test_two_steps_that_ask_the_same_are_two_calls() -> None:
     made = chain("head", "two ")
-    twice = (Message("user", "one"), Message(STEP, "b"), *made.request.messages)
+    twice = Chain(("b", "a"), ((Draft("user", ("one",)),), *made.request.call.later))
     client = Counting()
-    run([replace(made, request=replace(made.request, messages=twice))], client)
+    run([replace(made, request=replace(made.request, call=twice))], client)
     assert client.said == ["one", "one", "two <2>"]

@@ -70,7 +70,7 @@ def test_no_digest_and_no_shared_call_depends_on_it() -> None:
     assert marked == trials
     assert len(group_calls([trials[0], marked[0]])[0]) == 1
     for plain, other in zip(trials, marked, strict=True):
-        digests = {request_digest(t.request.messages, t.request.params) for t in (plain, other)}
+        digests = {request_digest(t.request) for t in (plain, other)}
         assert len(digests) == 1
 
 

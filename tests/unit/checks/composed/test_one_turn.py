@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from gatekeeper.checks.check import Finding, failed
 from gatekeeper.checks.evaluate import TurnCheck
-from gatekeeper.contract.calls.conversation import spoken, with_turns
+from gatekeeper.contract.calls.calls import spoken
+from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial, Turn
 
 
 def conversation(*answers: str) -> Sample:
-    messages = with_turns((Message("system", "s"), Message("user", "u1")), ("u2", "u3"))
+    first = (Message("system", "s"), Message("user", "u1"))
+    request = Request("m", first, {}, None, 0, call=Conversation(("u2", "u3")))
     turns = tuple(Turn("", Completion(answer)) for answer in answers)
     completion = Completion(answers[-1], turns=turns)
-    trial = Trial("c", "f", "head", 0, Request("m", messages, {}, None, 0))
+    trial = Trial("c", "f", "head", 0, request)
     return spoken(Sample(trial, completion, output="repaired"))
 
 

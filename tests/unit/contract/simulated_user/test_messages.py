@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.calls.conversation import calls_of, count_calls, spoken
+from gatekeeper.contract.calls.calls import calls_of, count_calls, spoken
 from gatekeeper.contract.reading.data_blocks import mark_of
 from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,
@@ -17,8 +17,6 @@ from gatekeeper.contract.simulated_user.messages import (
     question,
     read_answer,
     sayings,
-    user_message,
-    user_of,
 )
 from gatekeeper.contract.values.definition import Message, SimulatedUser
 from gatekeeper.contract.values.trial import (
@@ -122,13 +120,12 @@ def test_what_the_user_writes_opens_no_message_of_its_own() -> None:
 
 
 def test_a_request_says_who_plays_the_user_and_how_many_calls_that_takes() -> None:
-    request = Request("m", (*PROMPT, user_message(USER)), {}, None, 0)
-    assert user_of(request.messages) == USER
+    request = Request("m", PROMPT, {}, None, 0, call=USER)
     assert count_calls(request) == len(calls_of(request)) == 4
-    first = Request("m", (PROMPT[0], user_message(USER)), {}, None, 0)
+    first = Request("m", PROMPT[:1], {}, None, 0, call=USER)
     assert count_calls(first) == len(calls_of(first)) == 3
     assert [message.role for message in calls_of(first)[1].messages] == [
-        "system", "user", "(answer)", "user"
+        "system", "user", "assistant", "user"
     ]  # fmt: skip
 
 
@@ -143,7 +140,7 @@ def test_checks_see_the_conversation_as_it_was(begins: bool) -> None:
     turns = tuple(Turn("0", Completion(text)) for text in ("one", "two", "three"))
     done = answered('{"message": "", "done": true, "reached": true}')
     completion = Completion("three", turns=turns, users=(answered("no JSON"), *users, done))
-    request = Request("m", (*prompt, user_message(USER)), {}, None, 0)
+    request = Request("m", prompt, {}, None, 0, call=USER)
     found = spoken(Sample(Trial("c", "f", "head", 0, request), completion)).trial.request.messages
     words = ["a", "one", "b", "two", "c"] if begins else ["Hello", "one", "a", "two", "b"]
     assert [message.content for message in found[1:]] == words

@@ -37,8 +37,9 @@ def test_a_fixture_may_set_its_own_goal_and_number_of_messages() -> None:
 def test_goals_are_rendered_and_part_of_the_request() -> None:
     contract = load({"x": "tea"})
     (trial,) = plan_trials(contract, contract.target, None, {}).trials
-    role, content = trial.request.messages[-1].role, trial.request.messages[-1].content
-    assert (role, json.loads(content)["goal"]) == ("(simulated user)", "Get tea.")
+    call = trial.request.call
+    assert isinstance(call, SimulatedUser)
+    assert call.goal == "Get tea."
 
 
 def test_a_variable_of_the_goal_is_used() -> None:

@@ -24,7 +24,7 @@ def test_one_line_a_sample() -> None:
         examples.outcome(text=" NN\u2028", shared=True), examples.outcome(arm="base", repetition=1)
     )
     request = examples.outcome().sample.trial.request
-    assert first["request"] == request_digest(request.messages, request.params)
+    assert first["request"] == request_digest(request)
     assert first["output_raw"] == " NN\u2028"
     assert first["output"] == "NN"
     assert first["repairs"] == ["strip"]

@@ -1,0 +1,213 @@
+"""What each kind of call sends next, and what it can send at most. Pure.
+
+`next_messages` decides from the answers so far, so sending, evaluating and forecasting agree. The
+outputs of a chain's steps are inserted when the next step is sent: no template sees them, so one
+that looks like a template is only text.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, sayings
+from gatekeeper.contract.values.call import (
+    SINGLE,
+    Call,
+    Chain,
+    Conversation,
+    Draft,
+    Output,
+)
+from gatekeeper.contract.values.definition import Message, SimulatedUser, Target
+from gatekeeper.contract.values.trial import Request, Sample
+
+MOST_TEXT = 1_000_000
+"""The most characters of a call that contains the outputs of earlier steps. A template may
+insert an output in a loop."""
+
+Messages = tuple[Message, ...]
+
+# The value of a step's name while templates are rendered. Nobody can write it before the run, so
+# no fixture's value can be taken for it.
+_SECRET = secrets.token_hex(16)
+_MARKER = re.compile(f"{_SECRET}([A-Za-z0-9_]+);")
+_LONGEST = "x" * LONGEST_SAID
+
+
+def markers(target: Target) -> dict[str, str]:
+    """Return the value of each step's name for the templates of the target."""
+    return {step.name: f"{_SECRET}{step.name};" for step in target.steps}
+
+
+def chain_of(names: Sequence[str], later: Sequence[Messages]) -> Chain:
+    """Return the chain of these steps. `later` are the rendered messages of the prompts after each
+    of them, with a marker at each place of an output."""
+    return Chain(tuple(names), tuple(tuple(map(_draft, messages)) for messages in later))
+
+
+def _draft(message: Message) -> Draft:
+    pieces = enumerate(_MARKER.split(message.content))
+    parts = (Output(piece) if at % 2 else piece for at, piece in pieces if piece)
+    return Draft(message.role, tuple(parts))
+
+
+def next_messages(
+    request: Request, answers: Sequence[str], said: Sequence[str] = ()
+) -> Messages | None:
+    """Return the messages that are sent after these answers of the model; None if it was the last
+    one. `said` is what a simulated user has written."""
+    call, number, first = request.call, len(answers), request.messages
+    if isinstance(call, Chain) and number:
+        outputs = dict(zip(call.names, answers, strict=False))
+        drafts = call.later[number - 1 : number]
+        return next((tuple(_filled(draft, outputs) for draft in step) for step in drafts), None)
+    texts = call.turns if isinstance(call, Conversation) else said
+    if user_begins(request):
+        first, texts = (*first, *(Message("user", text) for text in texts[:1])), texts[1:]
+    if number > len(texts):
+        return None
+    both = zip(answers, texts, strict=False)
+    later = (m for a, text in both for m in (Message("assistant", a), Message("user", text)))
+    return (*first, *later)
+
+
+def _filled(draft: Draft, outputs: Mapping[str, str]) -> Message:
+    texts = (outputs.get(p.step, "") if isinstance(p, Output) else p for p in draft.parts)
+    return Message(draft.role, "".join(texts))
+
+
+def is_too_long(request: Request, answers: Sequence[str]) -> bool:
+    """Return whether the next step of a chain would be too long with the outputs in it."""
+    call = request.call
+    if not isinstance(call, Chain) or not answers:
+        return False
+    sizes = dict(zip(call.names, map(len, answers), strict=False))
+    parts = (part for draft in call.later[len(answers) - 1] for part in draft.parts)
+    lengths = (sizes.get(p.step, 0) if isinstance(p, Output) else len(p) for p in parts)
+    return sum(lengths) > MOST_TEXT
+
+
+def calls_of(request: Request) -> tuple[Request, ...]:
+    """Return the requests that a call takes at most: itself, or one for each answer. Earlier
+    answers are left out of them and counted, and a simulated user writes as much as it may."""
+    count = count_calls(request)
+    if count == 1 and not user_begins(request):
+        return (request,)
+    said = (_LONGEST,) * count
+    return tuple(sent_as(request, ("",) * number, said) for number in range(count))
+
+
+def sent_as(request: Request, answers: Sequence[str], said: Sequence[str] = ()) -> Request:
+    """Return the request that is sent after these answers."""
+    call, number = request.call, len(answers)
+    # Only the first request of a chain begins like others of the run.
+    prefix = None if number and isinstance(call, Chain) else request.shared_prefix
+    messages = next_messages(request, answers, said)
+    return replace(
+        request,
+        messages=request.messages if messages is None else messages,
+        call=SINGLE,
+        shared_prefix=prefix,
+        inserted=_count_inserted(call, number),
+    )
+
+
+def _count_inserted(call: Call, number: int) -> int:
+    if not isinstance(call, Chain):
+        return number
+    drafts = call.later[number - 1] if number else ()
+    return sum(isinstance(part, Output) for draft in drafts for part in draft.parts)
+
+
+def up_to(request: Request, number: int) -> Request:
+    """Return the request as if it ended with its call of that number, from 0."""
+    call = request.call
+    if isinstance(call, Chain):
+        call = Chain(call.names[:number], call.later[:number])
+    elif isinstance(call, Conversation):
+        call = Conversation(call.turns[:number])
+    return replace(request, call=call)
+
+
+def count_calls(request: Request) -> int:
+    """Return how many requests a call takes; with a simulated user the most."""
+    call = request.call
+    if isinstance(call, SimulatedUser):
+        return call.max_turns + (not user_begins(request))
+    if isinstance(call, Chain):
+        return 1 + len(call.later)
+    return 1 + len(call.turns) if isinstance(call, Conversation) else 1
+
+
+def user_begins(request: Request) -> bool:
+    """Return whether a simulated user writes the first message after the prompt."""
+    messages = request.messages
+    simulated = isinstance(request.call, SimulatedUser)
+    return simulated and (not messages or messages[-1].role != "user")
+
+
+def step_names(request: Request) -> tuple[str, ...]:
+    """Return the names of the steps before the last one; nothing for a single prompt."""
+    return request.call.names if isinstance(request.call, Chain) else ()
+
+
+def reached_steps(request: Request) -> frozenset[str]:
+    """Return the steps whose output reaches the last prompt, maybe through other steps."""
+    call = request.call
+    if not isinstance(call, Chain):
+        return frozenset()
+    uses = [
+        {part.step for draft in drafts for part in draft.parts if isinstance(part, Output)}
+        for drafts in call.later
+    ]
+    inner = dict(zip(call.names[1:], uses, strict=False))
+    found: set[str] = set()
+    current = uses[-1]
+    while current:
+        found |= current
+        current = {name for step in current for name in inner.get(step, ())} - found
+    return frozenset(found)
+
+
+def written_by_prompts(request: Request) -> Iterator[str]:
+    """Yield the texts that the prompts write: not those of the user's later turns, who plays the
+    user, and whose output is inserted."""
+    yield from (message.content for message in request.messages)
+    if isinstance(request.call, Chain):
+        for drafts in request.call.later:
+            for draft in drafts:
+                yield from (part for part in draft.parts if isinstance(part, str))
+
+
+def known_messages(request: Request) -> Messages:
+    """Return every message that is known before the first answer, as people read it."""
+    call, later = request.call, []
+    if isinstance(call, Chain):
+        named = {name: f"{{{{ {name} }}}}" for name in call.names}
+        later = [_filled(draft, named) for drafts in call.later for draft in drafts]
+    elif isinstance(call, Conversation):
+        later = [Message("user", text) for text in call.turns]
+    elif isinstance(call, SimulatedUser):
+        later = [Message("user", text) for text in (call.goal, call.persona)]
+    return (*request.messages, *later)
+
+
+def spoken(sample: Sample) -> Sample:
+    """Return a sample whose request is its last call, as the model saw it: with the conversation
+    so far, or the last step of a chain. A sample of a single call stays as it is."""
+    turns = sample.completion.turns if sample.completion else ()
+    return as_called(sample, len(turns) - 1) if turns else sample
+
+
+def as_called(sample: Sample, number: int) -> Sample:
+    """Return a sample whose request is its call of that number, as the model saw it."""
+    answered = sample.completion
+    answers = [turn.completion.text for turn in answered.turns[:number]] if answered else []
+    users = sayings(answered.users) if answered else []
+    # What can no longer be read is left out.
+    said = [*(said.message for said in users), *("",) * (number + 1)]
+    trial = sample.trial
+    return replace(sample, trial=replace(trial, request=sent_as(trial.request, answers, said)))
