@@ -51,7 +51,7 @@ from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.reading.size_limits import require_few_trials
-from gatekeeper.contract.simulated_user.small_model import small_user
+from gatekeeper.contract.simulated_user.settings import small_user
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import ContractError, Problem, UsageError

@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
 from gatekeeper.providers.http.network_guard import HostRefused
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.models.model_faults import asks_a_proxy

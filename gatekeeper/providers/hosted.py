@@ -14,16 +14,16 @@ from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.http.answer_stream import AnswerStream
-from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpClient, HttpRequest
 from gatekeeper.providers.http.network_guard import NetworkGuard
-from gatekeeper.providers.models.call_requirements import (
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import (
+    Endpoint,
+    endpoint_of,
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.models.catalogue import CATALOGUE
-from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.native import anthropic, embeddings, ollama, openai_compatible
 from gatekeeper.providers.native.dialects import DIALECTS
 from gatekeeper.providers.native.endings import read_document, refused_request

@@ -4,34 +4,129 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import re
+import warnings
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
+
+import aiohttp
+import httpx
 
 from gatekeeper.contract.reading.thoughts import without_thoughts
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed
-from gatekeeper.providers.http.answers import fingerprint_of, token_count
-from gatekeeper.providers.http.http_client import HttpClient
-from gatekeeper.providers.http.http_exchange import Exchange
-from gatekeeper.providers.http.httpx_transport import HttpxTransport, current_exchange
+from gatekeeper.providers.http import http_client
+from gatekeeper.providers.http.http_client import Exchange, HttpClient
 from gatekeeper.providers.http.network_guard import NetworkGuard
-from gatekeeper.providers.models.call_requirements import (
+from gatekeeper.providers.models.cost_estimate import FREE
+from gatekeeper.providers.models.endpoint import (
+    Endpoint,
+    endpoint_of,
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.models.cost_estimate import FREE
-from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.anthropic import reasoning_in
 from gatekeeper.providers.native.call_cost import believed_cost
-from gatekeeper.providers.native.endings import read_document, read_ending, refused_request
+from gatekeeper.providers.native.endings import (
+    fingerprint_of,
+    read_chat_calls,
+    read_document,
+    read_ending,
+    refused_request,
+    token_count,
+)
 from gatekeeper.providers.native.prompt_caching import MARK, marked_message
-from gatekeeper.providers.native.tool_calls import read_chat_calls
-from gatekeeper.providers.quiet_litellm import load_litellm
+
+# litellm without its network access at import, its prints, its log lines and its warnings.
+
+
+_A_KEY = re.compile(r"_(?:KEY|KEY_ID|TOKEN|SECRET)$")
+
+
+def load_litellm() -> Any:
+    """Import litellm and return it. The import takes seconds, so never do it on an event loop."""
+    # Its price list would be fetched from the network, which can hang for seconds.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # Otherwise a .env file found upwards of the package may set keys and base URLs.
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    # A workflow gives a secret that is not there as nothing, which litellm takes for a key.
+    for name in [n for n, value in os.environ.items() if not value and _A_KEY.search(n)]:
+        del os.environ[name]
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Of an answer with a value of the wrong type pydantic warns, and quotes the value.
+    warnings.filterwarnings("ignore", module=r"(?:litellm|pydantic|openai)(?:\.|$)")
+    return litellm
+
+
+# What litellm sends through httpx goes over `HttpClient`. Refused are a request to another host
+# than the model's, one that carries another provider's secret, a redirect, and an answer without
+# end.
+
+
+_OF_THE_CONNECTION = ("accept-encoding", "connection", "content-length", "host")
+_OF_THE_BODY_AS_SENT = ("content-encoding", "content-length", "transfer-encoding")
+
+current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
+
+
+class RequestRefused(httpx.RequestError):
+    """A request that is not sent, or an answer that is not read."""
+
+
+class HttpxTransport(httpx.AsyncBaseTransport):
+    """Sends over `client`, reads answers completely, and notes them in `current_exchange`."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        exchange = current_exchange.get()
+        if exchange is None:
+            raise RequestRefused("a request outside of a model call", request=request)
+        exchange.sent = True
+        if exchange.refused:
+            raise RequestRefused("the call is no longer needed", request=request)
+        body = await request.aread()
+        headers = [
+            (name, value)
+            for name, value in request.headers.multi_items()
+            if name not in _OF_THE_CONNECTION
+        ]
+        try:
+            answered = await self._client.send(
+                request.method, str(request.url), headers, body, exchange
+            )
+        except http_client.RequestRefused as error:
+            raise RequestRefused(str(error), request=request) from error
+        except TimeoutError as error:
+            raise httpx.ReadTimeout(str(error), request=request) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise httpx.NetworkError(str(error), request=request) from error
+        return httpx.Response(
+            exchange.status or 0,
+            headers=[
+                (name, value)
+                for name, value in answered.items()
+                if name.lower() not in _OF_THE_BODY_AS_SENT
+            ],
+            stream=httpx.ByteStream(exchange.body),
+        )
+
+    async def aclose(self) -> None:
+        """Do nothing: litellm opens and closes clients, and the owner closes the HTTP client."""
+
 
 _REHEARSAL_SECONDS = 10.0
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter

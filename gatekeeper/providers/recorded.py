@@ -9,12 +9,15 @@ changed since has no recording, and the error says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.meaning.digests import request_digest
-from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.completion_record import read_answer_row, read_field
 
@@ -193,3 +196,48 @@ def _recorded(row: Mapping[str, Any]) -> _Recorded:
     if completion is not None and completion.cut is not None:
         return _Recorded(None, None, completion.cut.length)
     return _Recorded(completion, error)
+
+
+# Answers from recordings that a pull request brings: text that its author wrote or recorded, and
+# that no run of this repository has measured.
+
+
+def unmeasured_notices(outcomes: Iterable[Outcome], base: Revision, head: Revision) -> list[str]:
+    """Name each recording that head adds or changes, with how many answers of the outcomes are
+    not in it at base. An answer that base has recorded is base's."""
+    used: dict[str, set[Answered]] = defaultdict(set)
+    for outcome in outcomes:
+        request = outcome.sample.trial.request
+        path = recording_path(request.model)
+        if path is not None and outcome.sample.completion is not None:
+            digest = request_digest(request)
+            used[path].add((digest, request.repetition))
+    return [
+        _notice(path, count)
+        for path, answers in sorted(used.items())
+        if not _is_known(path, base, head) and (count := len(answers - _recorded_in(base, path)))
+    ]
+
+
+def _is_known(path: str, base: Revision, head: Revision) -> bool:
+    """Return whether base has the same bytes, under any name."""
+    entry = head.entries.get(path)
+    if entry is None or entry == base.entries.get(path):
+        return True
+    return entry in base.entries.values()
+
+
+def _recorded_in(revision: Revision, path: str) -> frozenset[Answered]:
+    entry = revision.entries.get(path)
+    if entry is None or entry.kind != "file":
+        return frozenset()
+    return answered_in(path, revision.read(path))
+
+
+def _notice(path: str, count: int) -> str:
+    answers = "1 answer" if count == 1 else f"{count:,} answers"
+    return (
+        f"The result uses {answers} that this change adds to the recording {path}. Gatekeeper did "
+        "not call a model for this part of the result. To get real answers, run the model instead "
+        "of the recording."
+    )

@@ -33,7 +33,7 @@ from gatekeeper.history.stores.store import Past
 from gatekeeper.numbers import count
 from gatekeeper.providers import ModelRouter
 from gatekeeper.providers.models.price_list import release_price_list
-from gatekeeper.providers.unmeasured import unmeasured_notices
+from gatekeeper.providers.recorded import unmeasured_notices
 from gatekeeper.reports.redact import Redactor, environment_redactor
 from gatekeeper.reports.terminal.progress import TerminalProgress
 from gatekeeper.reports.write import prepare_reports

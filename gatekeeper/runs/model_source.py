@@ -24,8 +24,8 @@ from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
+    from gatekeeper.providers.batch.api import KnownBatch
     from gatekeeper.providers.batch.client import BatchClient
-    from gatekeeper.providers.batch.journal import KnownBatch
 
 
 class RunHooks:
@@ -164,8 +164,8 @@ class BatchRun(ModelSource):
 def open_batches(work: Work, known: Iterable[KnownBatch]) -> BatchRun:
     """Return what a run in batches needs. `known` are the batches of a run that is resumed. Raises
     UsageError for work that cannot be measured in batches."""
+    from gatekeeper.providers.batch.api import BatchJournal
     from gatekeeper.providers.batch.client import BatchClient
-    from gatekeeper.providers.batch.journal import BatchJournal
 
     for job in work.jobs:
         _require_no_times(job.contract)

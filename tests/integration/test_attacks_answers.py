@@ -232,7 +232,7 @@ def endless_error(connection: socket.socket) -> None:
 def test_an_answer_without_end_fails_and_takes_little_memory(
     send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
-    from gatekeeper.providers.quiet_litellm import load_litellm
+    from gatekeeper.providers.litellm import load_litellm
 
     if through_litellm:  # its import takes memory, too
         load_litellm()
@@ -262,7 +262,7 @@ def drip_headers(connection: socket.socket) -> None:
 def test_an_answer_that_drips_ends_with_the_calls_time(
     send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
-    from gatekeeper.providers.quiet_litellm import load_litellm
+    from gatekeeper.providers.litellm import load_litellm
 
     if through_litellm:  # its import takes longer than the call may
         load_litellm()

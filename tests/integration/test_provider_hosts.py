@@ -112,7 +112,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Seen:
 
 
 def names_of_litellm() -> list[str]:
-    from gatekeeper.providers.quiet_litellm import load_litellm
+    from gatekeeper.providers.litellm import load_litellm
 
     litellm = load_litellm()
     from litellm.llms.openai_like.json_loader import JSONProviderRegistry

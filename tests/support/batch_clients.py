@@ -13,8 +13,8 @@ from support.native_clients import OPENAI
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.batch.api import BatchJournal
 from gatekeeper.providers.batch.client import BatchClient
-from gatekeeper.providers.batch.journal import BatchJournal
 from gatekeeper.reports.redact import redactor
 from gatekeeper.runs.answers.kept import AnswerLog, Header, read_kept
 

@@ -164,3 +164,17 @@ def _changes(base: SimulatedUser | None, head: SimulatedUser | None) -> Iterator
         yield "the persona of the simulated user changed"
     if head.max_turns < base.max_turns:
         yield f"max_turns of the simulated user lowered from {base.max_turns} to {head.max_turns}"
+
+
+_EMBEDDED = "local/"
+
+
+def small_user(contract: Contract) -> Iterator[Problem]:
+    """Yield a problem if the embedded model plays a user of the contract, once."""
+    for fixture in contract.fixtures:
+        if fixture.user and fixture.user.model.startswith(_EMBEDDED):
+            model = fixture.user.model
+            what = f"{model} plays the simulated user, but is too small to pursue a goal"
+            fix = "use a larger model in `user`, or write the user's messages as `turns`"
+            yield Problem(contract.path, what, fix)
+            return

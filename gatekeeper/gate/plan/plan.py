@@ -68,7 +68,7 @@ def negotiated(contract: Contract) -> Negotiation:
     not possible."""
     if contract.mode not in SENDING:
         return negotiate(contract, None)
-    from gatekeeper.providers.native.output_format import find_enforcement
+    from gatekeeper.providers.native.dialects import find_enforcement
 
     return negotiate(contract, find_enforcement(contract.target.model))
 

@@ -25,25 +25,26 @@ from gatekeeper.providers.batch.anthropic import AnthropicBatches
 from gatekeeper.providers.batch.api import (
     BatchApi,
     BatchItem,
+    BatchJournal,
     BatchState,
     BatchUnknown,
     ItemResult,
+    KnownBatch,
     SubmissionLost,
 )
-from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
 from gatekeeper.providers.batch.openai import OpenAIBatches
 from gatekeeper.providers.batch.transport import BatchTransport
 from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
-from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpClient, HttpRequest
 from gatekeeper.providers.http.network_guard import NetworkGuard
-from gatekeeper.providers.models.call_requirements import (
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import (
+    Endpoint,
+    endpoint_of,
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.models.catalogue import CATALOGUE
-from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 from gatekeeper.sampling.retries import Sleep
 
 

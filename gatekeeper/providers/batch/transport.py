@@ -10,10 +10,13 @@ from gatekeeper.errors import CallFailed
 from gatekeeper.providers.batch.api import SubmissionLost, read_id
 from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.hosted import ProviderError, error_text
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.http_client import HttpClient
-from gatekeeper.providers.http.http_exchange import Exchange
-from gatekeeper.providers.http.response_body import MAX_BYTES, MAX_VALUES, UnreadableBody
+from gatekeeper.providers.http.http_client import Exchange, HttpClient
+from gatekeeper.providers.http.response_body import (
+    MAX_BYTES,
+    MAX_VALUES,
+    UnreadableAnswer,
+    UnreadableBody,
+)
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.native.endings import read_document
 from gatekeeper.sampling.retries import Sleep

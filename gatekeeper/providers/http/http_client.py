@@ -16,7 +16,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -30,20 +30,64 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.http.answer_stream import read_events
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.http_exchange import Exchange, request_refused
-from gatekeeper.providers.http.proxies import environment_proxies, proxy_for
+from gatekeeper.providers.http.answer_stream import AnswerStream, read_events
+from gatekeeper.providers.http.network_guard import environment_proxies, proxy_for
 from gatekeeper.providers.http.rate_limits import pause_until_reset
 from gatekeeper.providers.http.response_body import (
     ACCEPTED_ENCODINGS,
     MAX_ERROR_BYTES,
     MAX_RESULTS_BYTES,
     UnknownPacking,
+    UnreadableAnswer,
     UnreadableBody,
     read_body,
     unpack,
 )
+from gatekeeper.providers.models.endpoint import Endpoint
+
+# What happened on the network for one call.
+#
+# A request to another host than the model's, or one with another provider's secret, is not sent. A
+# redirect is not followed: a client that follows it would send the key along, and trust any server
+# that answers.
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What happened on the network for one call; of several requests the last one counts.
+
+    `endpoint` says to which hosts it may be sent. `sent` says that a request was handed to the HTTP
+    client, `reached` that a connection was had and the provider may have got it, `refused` that no
+    further request is taken. `fault` says why gatekeeper refused the request or the answer; another
+    try would be refused too. `body` is the answer, unpacked. `stream` joins an answer that comes
+    token by token, and `ttft_ms` is then the time until its first one; `body` is the whole. `pause`
+    is the number of seconds until used-up rate limits are reset; None if something remains. `sink`
+    takes a large answer instead of `body`: each part as it comes in, and no bytes at its end.
+    `batched` says that the answer came in a batch and costs less.
+    """
+
+    endpoint: Endpoint | None = None
+    sent: bool = False
+    reached: bool = False
+    refused: bool = False
+    fault: str | None = None
+    latency_ms: float | None = None
+    status: int | None = None
+    retry_after: str | None = None
+    pause: float | None = None
+    body: bytes = b""
+    stream: AnswerStream | None = None
+    ttft_ms: float | None = None
+    sink: Callable[[bytes], None] | None = None
+    batched: bool = False
+
+
+def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:
+    """Say why the request must not be sent; None if it may. `content` is all that it says."""
+    if exchange.endpoint is None:
+        return "a request for which no provider is known"
+    return exchange.endpoint.refusal(url, content)
+
 
 # Keeps connections for further requests, but closes those on which the server sent something that
 # nobody asked for. HTTP/1.1 does not number answers, so a late second answer to one request would

@@ -50,6 +50,10 @@ _PIECE = 65_536
 """Bytes that are unpacked at a time: a few of gzip can hold a hundred megabytes."""
 
 
+class UnreadableAnswer(Exception):
+    """An answer without a valid form, or an error that came with status 200."""
+
+
 class UnreadableBody(Exception):
     """The body cannot be read; the text says why. Another try would give the same."""
 

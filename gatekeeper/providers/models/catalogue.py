@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+EMBEDDED_MODEL = "local/smollm2"
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:

@@ -9,7 +9,7 @@ from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.reading.model_traits import from_github_name, is_agent
 from gatekeeper.contract.syntax.schema_errors import nearest
-from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.catalogue import CATALOGUE, EMBEDDED_MODEL
 from gatekeeper.providers.models.price_list import mistyped_model
 
 _OWN_SERVER = (
@@ -58,8 +58,6 @@ def known_providers(model: str) -> str:
 
 
 def _local_fault(model: str) -> ModelFault | None:
-    from gatekeeper.providers.local import MODEL
-
-    if model == MODEL:
+    if model == EMBEDDED_MODEL:
         return None
-    return ModelFault(f"there is no embedded model `{model}`", f"use {MODEL}", True)
+    return ModelFault(f"there is no embedded model `{model}`", f"use {EMBEDDED_MODEL}", True)

@@ -6,6 +6,7 @@ conversations that litellm rewrites, sign-in tokens) goes through litellm.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,22 +18,23 @@ from gatekeeper.contract.models.params import TOOL_PARAMS
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.http.answers import (
-    TokenUsage,
-    UnreadableAnswer,
-    count_in,
-    fingerprint_of,
-    token_count,
-)
-from gatekeeper.providers.http.http_client import HttpRequest, encode_json
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.answer_stream import Event, JoinedText, read_object
+from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_json
+from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.models.price_list import price_entry
-from gatekeeper.providers.native.anthropic_stream import MessageStream
 from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
-from gatekeeper.providers.native.endings import OPENAI_REASONS, read_document, read_ending
+from gatekeeper.providers.native.endings import (
+    OPENAI_REASONS,
+    TokenUsage,
+    count_in,
+    fingerprint_of,
+    read_document,
+    read_ending,
+    read_message_calls,
+    token_count,
+)
 from gatekeeper.providers.native.prompt_caching import MARK, marked_message
-from gatekeeper.providers.native.tool_calls import read_message_calls
 
 # Tools as Anthropic's Messages API takes them, from the parameters in OpenAI's form.
 #
@@ -295,3 +297,98 @@ def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
             if isinstance(name, str) and name.lower() not in ("global", "not_available")
         ),
     )
+
+
+# Messages that come token by token.
+# https://docs.anthropic.com/en/docs/build-with-claude/streaming
+
+
+class MessageStream:
+    """Joins the events of one answer; see `AnswerStream`. Events of other types are ignored, as the
+    API asks of its clients."""
+
+    def __init__(self) -> None:
+        self.has_token = False
+        self.is_complete = False
+        self._message: dict[str, Any] | None = None
+        self._error: Any = None
+        self._text = JoinedText()
+        self._calls: dict[object, _Call] = {}
+
+    def add(self, event: Event) -> None:
+        found = read_object(event)
+        match found.get("type"):
+            case "error":
+                self._error, self.is_complete = found.get("error") or "unknown", True
+            case "message_start":
+                self._message = dict(_part(found, "message"))
+            case "content_block_start":
+                block = _part(found, "content_block")
+                if block.get("type") == "tool_use":
+                    self._calls[found.get("index")] = _Call(block)
+                    self.has_token = True
+                self.has_token |= self._add_text(block, "text")
+            case "content_block_delta":
+                delta = _part(found, "delta")
+                self.has_token |= self._add_text(delta, "text_delta")
+                call = self._calls.get(found.get("index"))
+                if call and delta.get("type") == "input_json_delta":
+                    call.arguments.add(delta.get("partial_json"))
+            case "message_delta":
+                self._end_with(found)
+            case "message_stop":
+                self._require_reason()
+                self.is_complete = True
+
+    def document(self) -> Mapping[str, Any]:
+        if self._error is not None:
+            return {"type": "error", "error": self._error}
+        text = str(self._text)
+        content = [{"type": "text", "text": text}] if text else []
+        calls = [call.document() for call in self._calls.values()]
+        return {**(self._message or {}), "content": [*content, *calls]}
+
+    def _add_text(self, part: Mapping[str, Any], kind: str) -> bool:
+        return part.get("type") == kind and self._text.add(part.get("text"))
+
+    def _require_reason(self) -> None:
+        """Refuse a message without a reason why it ended: it may be cut, and only the event with
+        the reason has the message's tokens."""
+        if not (self._message or {}).get("stop_reason"):
+            raise UnreadableAnswer("the stream ended without a `stop_reason`")
+
+    def _end_with(self, found: Mapping[str, Any]) -> None:
+        """Note why the message ended. Its token counts are those of the whole message so far."""
+        if self._message is None:
+            raise UnreadableAnswer("the first event of the stream is missing")
+        self._message |= _part(found, "delta")
+        first, last = self._message.get("usage"), found.get("usage")
+        if isinstance(last, Mapping):
+            known = {name: value for name, value in last.items() if value is not None}
+            self._message["usage"] = {**(first if isinstance(first, Mapping) else {}), **known}
+
+
+class _Call:
+    """A tool call whose arguments come in pieces of JSON."""
+
+    def __init__(self, block: Mapping[str, Any]) -> None:
+        self._block = block
+        self.arguments = JoinedText()
+
+    def document(self) -> dict[str, Any]:
+        """Return the block of an unstreamed answer; its input is text if it is not JSON, because it
+        was cut off."""
+        text = str(self.arguments)
+        if not text:
+            return dict(self._block)
+        try:
+            return {**self._block, "input": json.loads(text)}
+        except (ValueError, RecursionError):
+            return {**self._block, "input": text}
+
+
+def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = found.get(name)
+    if not isinstance(part, Mapping):
+        raise UnreadableAnswer(f"an event of the stream has no `{name}`")
+    return part

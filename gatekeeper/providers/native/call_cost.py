@@ -14,8 +14,8 @@ from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.values.kept_results import kept_by_identity
-from gatekeeper.providers.http.answers import TokenUsage
 from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native.endings import TokenUsage
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 

@@ -13,19 +13,18 @@ from gatekeeper.contract.checks.embeddings import written_cosine
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.providers.http.answer_stream import AnswerStream
-from gatekeeper.providers.http.answers import (
-    TokenUsage,
-    UnreadableAnswer,
-    fingerprint_of,
-    token_count,
-)
-from gatekeeper.providers.http.http_client import HttpRequest, encode_json
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_json
+from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.native import openai_compatible
 from gatekeeper.providers.native.call_cost import call_cost
 from gatekeeper.providers.native.dialects import DIALECTS
-from gatekeeper.providers.native.endings import read_document
+from gatekeeper.providers.native.endings import (
+    TokenUsage,
+    fingerprint_of,
+    read_document,
+    token_count,
+)
 
 _MOST_NUMBERS = 20_000
 """Of one vector. The longest that providers offer have 4,096."""

@@ -8,13 +8,74 @@ itself is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gatekeeper.contract.values.trial import Completion
-from gatekeeper.providers.http.http_exchange import Exchange
-from gatekeeper.providers.refusals import refusal_reason
+from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion, ToolCall
+from gatekeeper.providers.http.http_client import Exchange
+
+# The token counts of an answer, and the model that answered.
+
+
+_LONGEST_NAME = 100
+_MOST_TOKENS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of one call, by how they are billed.
+
+    `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
+    are kept for an hour. `completion` includes `reasoning`; None if the provider does not count it.
+    `tier` is the service tier that answered, `surcharges` what makes every token dearer: a region,
+    a speed. `other` says that some tokens are of a kind that has a price of its own: audio, images;
+    `says_cached` that the provider counts what it read from its cache; `batched` that they are
+    billed as those of a batch.
+    """
+
+    prompt: int
+    completion: int
+    cached: int = 0
+    cache_writes: int = 0
+    cache_writes_1h: int = 0
+    reasoning: int | None = None
+    tier: str | None = None
+    surcharges: tuple[str, ...] = ()
+    other: bool = False
+    says_cached: bool = False
+    batched: bool = False
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether the counts can all be true: the cached part of the prompt is not longer
+        than the prompt."""
+        return self.cached + self.cache_writes <= self.prompt
+
+
+def token_count(said: object) -> int | None:
+    """Return the provider's token count; None if the value cannot be a number of tokens."""
+    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said <= _MOST_TOKENS:
+        return None
+    return said
+
+
+def count_in(document: Any, *path: str) -> int:
+    """Return the count at a path in a document; 0 if there is none."""
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return token_count(document) or 0
+
+
+def fingerprint_of(*names: object) -> str | None:
+    """Return the model that answered and its build, as far as the provider names them, because an
+    alias such as `gpt-4o-mini` may mean another model tomorrow.
+    https://platform.openai.com/docs/api-reference/chat/object"""
+    named = [text[:_LONGEST_NAME] for text in names if isinstance(text, str) and text.isprintable()]
+    return " ".join(filter(None, named)) or None
+
 
 _MAX_REASON = 40
 
@@ -133,3 +194,119 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
             return None
         document = document[key]
     return document
+
+
+# The tool calls of an answer.
+#
+# https://platform.openai.com/docs/api-reference/chat/object
+# https://docs.anthropic.com/en/docs/agents-and-tools/tool-use
+
+
+def read_chat_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    """Return the calls of a message of Chat Completions, also of one in OpenAI's older form. A call
+    without a name gets an empty one, so that no call is overlooked."""
+    found = [_chat_call(call) for call in _mappings(message.get("tool_calls"))]
+    older = message.get("function_call")
+    return (*found, _call(older, None)) if isinstance(older, Mapping) else tuple(found)
+
+
+def read_message_calls(document: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    """Return the calls of an answer of Anthropic's Messages API."""
+    blocks = _mappings(document.get("content"))
+    return tuple(
+        ToolCall(_text(block.get("name")), _arguments(block.get("input")), _id(block))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+
+
+def _chat_call(call: Mapping[str, Any]) -> ToolCall:
+    custom, function = call.get("custom"), call.get("function")
+    if isinstance(custom, Mapping):
+        return ToolCall(_text(custom.get("name")), _text(custom.get("input")), _id(call))
+    return _call(function if isinstance(function, Mapping) else {}, _id(call))
+
+
+def _call(function: Mapping[str, Any], call_id: str | None) -> ToolCall:
+    return ToolCall(_text(function.get("name")), _arguments(function.get("arguments")), call_id)
+
+
+def _arguments(value: object) -> str:
+    """Return the arguments as JSON text. Some servers answer with the object itself."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _id(call: Mapping[str, Any]) -> str | None:
+    return _text(call.get("id")) or None
+
+
+def _mappings(value: object) -> Sequence[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+# Errors with which a provider refuses a request because of its content: an answer, not an outage.
+
+
+CONTENT_FILTER = "content_filter"
+
+# Codes with which providers refuse a prompt instead of answering it, with status 400.
+# Azure OpenAI, OpenAI, OpenAI's images, DashScope; DeepSeek has a sentence and no code.
+_FILTERED_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "data_inspection_failed"}
+)
+_FILTERED_WORDS = ("content exists risk", "flagged as potentially violating")
+
+# Statuses with which a request is refused for what is in it.
+_REFUSING = frozenset({400, 413, 422})
+_MOST_OF_ERROR = 2_000
+
+# OpenAI and those who speak its protocol; Anthropic; vLLM and Groq have words alone.
+_LONG_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "string_above_max_length",
+        "request_too_large",
+        "exceed_context_size_error",
+    }
+)
+_LONG_WORDS = re.compile(
+    r"maximum context length|context[ _](?:length|window|size|limit)"
+    r"|(?:prompt|input|request|messages?)(?: is| are|'s length is)? (?:too (?:long|large))"
+    r"|reduce the length of the (?:messages|prompt|input)"
+    r"|too many (?:input|prompt) tokens|(?:input|prompt) token count"
+    r"|maximum (?:input|prompt) (?:length|tokens)"
+    r"|(?:input|prompt) (?:length|tokens)[^.]{0,40}exceed"
+)
+_REFUSED_CODES = frozenset({"invalid_prompt"})
+# The field that is blamed: `messages[0].content` (OpenAI), `messages.0: …` (Anthropic), `contents`.
+_OWN_CONTENT = re.compile(
+    r"^(?:messages|message|prompt|input|contents)(?:$|[.\[:]| must | should )"
+)
+
+
+def refusal_reason(status: int | None, document: Any) -> str | None:
+    """Return why the request itself was refused; None if the error is of another kind."""
+    if status not in _REFUSING:
+        return None
+    whole: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+    error = whole.get("error")
+    error = error if isinstance(error, Mapping) else {}
+    # Bedrock and Cohere have the message at the top.
+    said = " ".join(str(error.get("message") or whole.get("message") or "").lower().split())
+    said = said[:_MOST_OF_ERROR]
+    codes = {error.get(key) for key in ("code", "type") if isinstance(error.get(key), str)}
+    if status == 400 and (codes & _FILTERED_CODES or any(w in said for w in _FILTERED_WORDS)):
+        return CONTENT_FILTER
+    if status == 413 or codes & _LONG_CODES or _LONG_WORDS.search(said):
+        return TOO_LONG
+    field = error.get("param")
+    blamed = isinstance(field, str) and _OWN_CONTENT.match(field.lower())
+    if codes & _REFUSED_CODES or blamed or _OWN_CONTENT.match(said):
+        return REFUSED
+    return None

@@ -18,12 +18,17 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http.answer_stream import AnswerStream
-from gatekeeper.providers.http.answers import UnreadableAnswer, fingerprint_of, token_count
-from gatekeeper.providers.http.http_client import HttpRequest, encode_json
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_json
+from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
-from gatekeeper.providers.native.endings import OPENAI_REASONS, read_document, read_ending
-from gatekeeper.providers.native.tool_calls import read_chat_calls
+from gatekeeper.providers.native.endings import (
+    OPENAI_REASONS,
+    fingerprint_of,
+    read_chat_calls,
+    read_document,
+    read_ending,
+    token_count,
+)
 
 _OPTIONS: Mapping[str, str] = MappingProxyType(
     {

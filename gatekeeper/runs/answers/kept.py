@@ -34,7 +34,7 @@ from gatekeeper.contract.meaning.digests import canonical, digest, request_diges
 from gatekeeper.contract.values.trial import Completion, QuestionId, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
-from gatekeeper.providers.batch.journal import KnownBatch
+from gatekeeper.providers.batch.api import KnownBatch
 from gatekeeper.reports.redact import Redactor
 from gatekeeper.runs.answers.files import is_locked, lock, read_own_file, write_line
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
 from gatekeeper.providers.litellm import _answer
 
 

@@ -13,10 +13,9 @@ from support.streamed_answers import DONE, chat_events, chunk, message_events
 
 from gatekeeper.providers.http import answer_stream
 from gatekeeper.providers.http.answer_stream import AnswerStream, JoinedAnswer, read_events
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.response_body import UnreadableBody
-from gatekeeper.providers.native.anthropic_stream import MessageStream
-from gatekeeper.providers.native.openai_stream import ChatStream
+from gatekeeper.providers.http.response_body import UnreadableAnswer, UnreadableBody
+from gatekeeper.providers.native.anthropic import MessageStream
+from gatekeeper.providers.native.openai_compatible import ChatStream
 
 
 def read(stream: AnswerStream, *parts: bytes) -> JoinedAnswer:

@@ -8,7 +8,6 @@ import pytest
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.providers.http.answers import TokenUsage
 from gatekeeper.providers.models import cost_estimate as prices
 from gatekeeper.providers.models.cost_estimate import (
     expected_batch_cost,
@@ -19,6 +18,7 @@ from gatekeeper.providers.models.cost_estimate import (
 from gatekeeper.providers.models.price_list import price_list
 from gatekeeper.providers.native import call_cost as costs
 from gatekeeper.providers.native.call_cost import call_cost
+from gatekeeper.providers.native.endings import TokenUsage
 
 MODEL = "openai/gpt-4o-mini"
 USAGE = TokenUsage(1_000, 100)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.providers.hosted import NATIVE_APIS
-from gatekeeper.providers.http.answers import TokenUsage
+from gatekeeper.providers.litellm import load_litellm
 from gatekeeper.providers.models.price_list import price_entry, price_list
 from gatekeeper.providers.native.call_cost import (
     call_cost,
@@ -16,7 +16,7 @@ from gatekeeper.providers.native.call_cost import (
     knows_off_peak,
     off_peak_prices,
 )
-from gatekeeper.providers.quiet_litellm import load_litellm
+from gatekeeper.providers.native.endings import TokenUsage
 
 OPENAI = "openai/gpt-4o-mini"
 

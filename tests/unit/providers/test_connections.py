@@ -14,11 +14,10 @@ import httpx
 import pytest
 from support.local_server import JsonHandler, LocalServer
 
-from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http.http_exchange import Exchange
-from gatekeeper.providers.http.httpx_transport import HttpxTransport, current_exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpClient, HttpRequest
+from gatekeeper.providers.litellm import HttpxTransport, current_exchange
 from gatekeeper.providers.models.endpoint import endpoint_of
-from gatekeeper.providers.native.openai_stream import ChatStream
+from gatekeeper.providers.native.openai_compatible import ChatStream
 
 KEY = "sk-own-0123456789abcdef"
 

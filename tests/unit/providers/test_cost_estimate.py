@@ -12,8 +12,8 @@ from gatekeeper.contract.calls.calls import calls_of, sent_as
 from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
+from gatekeeper.providers.litellm import load_litellm
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
-from gatekeeper.providers.quiet_litellm import load_litellm
 
 BAD_MAXIMA: list[dict[str, Any]] = [
     {"max_tokens": -1_000_000},

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
+from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.native.embeddings import read_answer
 
 MODEL = "openai/text-embedding-3-small"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
 from gatekeeper.providers.models.endpoint import endpoint_of
 from gatekeeper.providers.native.endings import read_document, read_ending, refused_request
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed, plain, seconds_to_wait
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
 from gatekeeper.providers.http.network_guard import HostRefused
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

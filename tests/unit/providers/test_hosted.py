@@ -27,7 +27,7 @@ from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import litellm as litellm_client
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
 from gatekeeper.providers.http.http_client import HttpClient
-from gatekeeper.providers.http.httpx_transport import HttpxTransport
+from gatekeeper.providers.litellm import HttpxTransport
 from gatekeeper.providers.models.cost_estimate import expected_cost
 from gatekeeper.providers.models.endpoint import endpoint_of
 

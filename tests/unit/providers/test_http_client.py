@@ -21,12 +21,12 @@ from cryptography.x509.oid import NameOID
 from support.answering_server import Answer, AnsweringServer
 
 from gatekeeper.providers.http.http_client import (
+    Exchange,
     HttpClient,
     HttpRequest,
     RequestRefused,
     tls_settings,
 )
-from gatekeeper.providers.http.http_exchange import Exchange
 from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 
 KEY = "sk-own-0123456789abcdef"

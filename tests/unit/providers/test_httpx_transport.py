@@ -11,9 +11,8 @@ import httpx
 import pytest
 from support.answering_server import Answer, AnsweringServer
 
-from gatekeeper.providers.http.http_client import HttpClient
-from gatekeeper.providers.http.http_exchange import Exchange
-from gatekeeper.providers.http.httpx_transport import (
+from gatekeeper.providers.http.http_client import Exchange, HttpClient
+from gatekeeper.providers.litellm import (
     HttpxTransport,
     RequestRefused,
     current_exchange,

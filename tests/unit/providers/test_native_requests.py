@@ -11,9 +11,8 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import NATIVE_APIS
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.http_client import HttpRequest
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpRequest
+from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.native import anthropic, openai_compatible

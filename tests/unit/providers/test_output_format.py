@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.providers.native.output_format import find_enforcement
+from gatekeeper.providers.native.dialects import find_enforcement
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
+from gatekeeper.providers.litellm import load_litellm
 from gatekeeper.providers.models import price_list as module
 from gatekeeper.providers.models.cost_estimate import expected_cost
 from gatekeeper.providers.models.price_list import mistyped_model, price_entry, price_list
-from gatekeeper.providers.quiet_litellm import load_litellm
 
 # What the list calls some providers by, next to the names that a contract uses for them.
 _FAMILIES = ("vertex_ai-", "bedrock_", "ai21", "huggingface", "ollama")

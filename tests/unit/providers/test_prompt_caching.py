@@ -10,7 +10,7 @@ from support.native_clients import CLAUDE, KEY, chat, counted, messages, used
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request, SharedPrefix
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange
 from gatekeeper.providers.models.cost_estimate import worst_cost
 from gatekeeper.providers.models.endpoint import endpoint_of
 from gatekeeper.providers.models.price_list import price_entry

@@ -8,8 +8,7 @@ from support.native_clients import ask, asked, point_at
 
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.hosted import HostedClient
-from gatekeeper.providers.http.network_guard import NetworkGuard
-from gatekeeper.providers.http.proxies import environment_proxies, proxy_for
+from gatekeeper.providers.http.network_guard import NetworkGuard, environment_proxies, proxy_for
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.providers.http import server_sent_events
-from gatekeeper.providers.http.answers import UnreadableAnswer
-from gatekeeper.providers.http.response_body import UnreadableBody
-from gatekeeper.providers.http.server_sent_events import Event, EventReader
+from gatekeeper.providers.http import answer_stream
+from gatekeeper.providers.http.answer_stream import Event, EventReader
+from gatekeeper.providers.http.response_body import UnreadableAnswer, UnreadableBody
 
 
 def read(*parts: bytes) -> list[Event]:
@@ -87,11 +86,11 @@ def test_a_character_may_be_cut_but_not_broken() -> None:
 
 @pytest.mark.parametrize("part", [b"data: " + b"x" * 90, b"data: x\n", b": comment\n"])
 def test_an_event_has_a_limit(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_sent_events, "MAX_EVENT", 200)
+    monkeypatch.setattr(answer_stream, "MAX_EVENT", 200)
     with pytest.raises(UnreadableBody):
         read(*[part] * 100)
 
 
 def test_the_limit_is_of_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_sent_events, "MAX_EVENT", 20)
+    monkeypatch.setattr(answer_stream, "MAX_EVENT", 20)
     assert len(read(b"data: 12345\n\n" * 50)) == 50

@@ -12,7 +12,7 @@ from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.change import Entry, MemoryRevision
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
-from gatekeeper.providers.unmeasured import unmeasured_notices
+from gatekeeper.providers.recorded import unmeasured_notices
 
 PATH = "past.jsonl"
 
