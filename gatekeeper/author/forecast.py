@@ -4,8 +4,8 @@ at most."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from gatekeeper.author.generation.earlier_tests import find_earlier_tests
 from gatekeeper.author.generation.effort import EFFORTS, Effort
@@ -27,22 +27,24 @@ from gatekeeper.numbers import count, dollars
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 
 
-def cost_lines(about: Iterable[tuple[Request, float]], most: Iterable[Request]) -> list[str]:
-    """Return what the calls cost, and which models have no known price.
+class Planned(NamedTuple):
+    """So many requests of one kind, with an answer of a usual length and with the longest one."""
 
-    Args:
-        about: Requests with an answer of a usual length, and how many of each are expected.
-        most: All requests that can be made, with the longest answer that is possible.
-    """
-    expected = [(request.model, expected_cost(request), number) for request, number in about]
-    worst = [(request.model, worst_cost(request)) for request in most]
-    unknown = {model for model, cost, _ in expected if cost is None}
-    unknown |= {model for model, cost in worst if cost is None}
+    usual: Request
+    most: Request
+    number: int = 1
+
+
+def cost_lines(planned: Iterable[Planned], share: float = 1.0) -> list[str]:
+    """Return what the calls cost, and which models have no known price. `share` of them are
+    expected to be made."""
+    each = [(expected_cost(one.usual), worst_cost(one.most), one) for one in planned if one.number]
+    unknown = {one.most.model for *costs, one in each if None in costs}
     lines = [f"The price of {', '.join(sorted(unknown))} is not known."] if unknown else []
-    if all(cost is None for _, cost in worst):
+    if all(worst is None for _, worst, _ in each):
         return lines
-    usual = math.fsum((cost or 0.0) * number for _, cost, number in expected)
-    highest = math.fsum(cost or 0.0 for _, cost in worst)
+    usual = share * math.fsum((cost or 0.0) * one.number for cost, _, one in each)
+    highest = math.fsum((worst or 0.0) * one.number for _, worst, one in each)
     limit = f"at most {dollars(highest)}" if math.isfinite(highest) else "without an upper limit"
     others = " for the other models" if unknown else ""
     return [*lines, f"Cost{others}: about {dollars(min(usual, highest))}, {limit}"]
@@ -76,16 +78,21 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
         stages = step.stages + (2 if affected or changed else again)
         basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
 
-    def tested(effort: Effort) -> int:
-        return number if options.update else number - _complete(plan, effort)
+    scenarios = len(plan.present.specification.wishes.scenarios)
 
-    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, tested, stages + samples)}"
-    own = tested(options.effort)
-    usual = _requests(plan, options, own, stages, USUAL_TOKENS)
-    most = _requests(plan, options, own, stages)
-    yield from cost_lines([(request, 1.0) for request in usual], most)
+    def of_tests(effort: Effort) -> int:
+        """Return the most calls that write and improve the tests."""
+        complete = 0 if options.update else _complete(plan, effort)
+        return effort.calls(number - complete, scenarios) + (MOST_MISSING if effort.rates else 0)
+
+    most = {name: stages + samples + of_tests(effort) for name, effort in EFFORTS.items()}
+    each = ", ".join(f"{name} {calls}" for name, calls in most.items())
+    calls = count(stages + samples + of_tests(options.effort), "call")
+    yield f"{count(number, 'rule')} ({basis}): at most {calls} (calls for each --effort: {each})"
+    planned = list(_requests(plan, options, of_tests(options.effort), stages))
+    yield from cost_lines(planned)
     limit = plan.policy.limits.cost_usd
-    if limit is not None and all(worst_cost(request) is not None for request in most):
+    if limit is not None and all(worst_cost(one.most) is not None for one in planned):
         yield f"The run stops when it reaches the policy's limit of {dollars(limit)}."
 
 
@@ -96,49 +103,25 @@ def _complete(plan: GenerationPlan, effort: Effort) -> int:
     return len(earlier.complete)
 
 
-def _calls(
-    plan: GenerationPlan, options: GenerateOptions, tested: Callable[[Effort], int], others: int
-) -> str:
-    """Return the number of calls, and that of other efforts. `tested` returns for how many rules
-    tests are written; `others` are calls about something else."""
-
-    def of(effort: Effort) -> int:
-        return others + _calls_about_tests(plan, effort, tested(effort))
-
-    said = f"at most {count(of(options.effort), 'call')}"
-    each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
-    return f"{said} (calls for each --effort: {each})"
-
-
-def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:
-    """Return the most calls that write and improve the tests of so many rules."""
-    scenarios = len(plan.present.specification.wishes.scenarios)
-    return effort.calls(rules, scenarios) + (MOST_MISSING if effort.rates else 0)
-
-
 def _requests(
-    plan: GenerationPlan,
-    options: GenerateOptions,
-    number: int,
-    stages: int,
-    tokens: int | None = None,
-) -> list[Request]:
-    """Return the requests, with answers of at most so many tokens."""
-    prompt, model = plan.prompt, options.model
-    names = ("input_specification", "open_questions", "rules", "rules", "rules")[:stages]
-    once = [QUESTIONS[name].request(model, prompt.data, most_tokens=tokens) for name in names]
-    each = QUESTIONS["tests"].request(
-        model,
-        prompt.data,
-        {"count": str(options.effort.tests_per_rule)},
-        values=prompt.values_schema(),
-        most_tokens=tokens,
-    )
-    found = [*once, *[each] * _calls_about_tests(plan, options.effort, number)]
+    plan: GenerationPlan, options: GenerateOptions, of_tests: int, stages: int
+) -> Iterator[Planned]:
+    prompt, settings = plan.prompt, {"count": str(options.effort.tests_per_rule)}
+    for name in ("input_specification", "open_questions", "rules", "rules", "rules")[:stages]:
+        yield planned_question(name, options.model, prompt.data)
+    values = prompt.values_schema()
+    each = planned_question("tests", options.model, prompt.data, settings, values=values)
+    yield each._replace(number=of_tests)
     if options.prove_with:
         sample = assumed_sample(options.prove_with, prompt.prompt, prompt.prompt.params)
-        found += [sample] * MOST_SAMPLES
-    return found
+        yield Planned(sample, sample, MOST_SAMPLES)
+
+
+def planned_question(name: str, *asked: Any, **more: Any) -> Planned:
+    """Return a question of the table, asked with these arguments of `Question.request`."""
+    question = QUESTIONS[name]
+    usual = question.request(*asked, **more, most_tokens=USUAL_TOKENS)
+    return Planned(usual, question.request(*asked, **more))
 
 
 def assumed_sample(model: str, prompt: Prompt, params: Mapping[str, Any]) -> Request:
@@ -151,10 +134,10 @@ def quality_estimate_lines(
 ) -> Iterator[str]:
     """Yield how many calls the steps make and their highest possible cost, if prices are known.
     Calls that repeat a question after an unusable answer are not counted."""
-    calls = [found for found in _quality_requests(plan, options, quality) if found[1]]
+    calls = list(_quality_requests(plan, options, quality))
     total = sum(number for _, number in calls)
     yield f"Steps for baseline tests, quality and ground truth: at most {count(total, 'call')}"
-    yield from cost_lines(calls, [request for request, number in calls for _ in range(number)])
+    yield from cost_lines(Planned(request, request, number) for request, number in calls)
 
 
 def _quality_requests(

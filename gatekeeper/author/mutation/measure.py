@@ -9,7 +9,7 @@ from math import ceil, log2
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
-from gatekeeper.author.forecast import cost_lines
+from gatekeeper.author.forecast import Planned, cost_lines
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
 from gatekeeper.contract.changes.affected import Affected, AffectedContract
 from gatekeeper.contract.policies.policy import Policy
@@ -186,8 +186,8 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     ]
     made = sum(one.expected for one in each) / max(1, sum(one.most for one in each))
     asked = joined((judged, played))
-    about = [(request, made) for request in (*requests, *asked.about)]
-    yield from cost_lines(about, [*requests, *asked.most])
+    planned = [Planned(request, request) for request in requests]
+    yield from cost_lines((*planned, *map(Planned, *asked)), made)
 
 
 def measure_mutants(plan: MutationPlan, run: RunPlan) -> tuple[MutationResult, GateResult]:

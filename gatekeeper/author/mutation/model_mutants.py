@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.author.forecast import cost_lines
+from gatekeeper.author.forecast import Planned, cost_lines
 from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.mutation.mutants import (
@@ -144,7 +144,7 @@ class ModelMutations:
             question = QUESTIONS["mutations"]
             asked = [question.request(self.model, _data(prompt, b)) for b in _batches(prompt)]
             yield f"{count(len(asked), 'call')} to {self.model} for the mutations"
-            yield from cost_lines([(request, 1) for request in asked], asked)
+            yield from cost_lines(Planned(request, request) for request in asked)
 
     @property
     def _only_estimates(self) -> bool:

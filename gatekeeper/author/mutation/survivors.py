@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.forecast import assumed_sample
+from gatekeeper.author.forecast import Planned, assumed_sample, planned_question
 from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, render_each
-from gatekeeper.author.generation.questions import MOST_TOKENS, QUESTIONS, SEED
+from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.tests import says_something, without_near_duplicates
 from gatekeeper.author.mutation.mutants import (
     MUTATIONS,
@@ -123,23 +123,16 @@ def _is_of(fixture: Fixture, mutant: Mutant) -> bool:
 
 
 def planned_requests(
-    prompt: NumberedPrompt,
-    target: Target,
-    mutants: Sequence[Mutant],
-    model: str,
-    count: int,
-    tokens: int = MOST_TOKENS,
-) -> list[Request]:
-    """Return requests like those of `protect`, for a forecast. Proposals have at most so many
-    tokens."""
-    question, values = QUESTIONS["survivors"], prompt.values_schema()
-    settings = {"count": str(count)}
+    prompt: NumberedPrompt, target: Target, mutants: Sequence[Mutant], model: str, count: int
+) -> list[Planned]:
+    """Return requests like those of `protect`, for a forecast."""
+    settings, values = {"count": str(count)}, prompt.values_schema()
+    sample = assumed_sample(target.model, target.prompt, target.params)
     asked = [
-        question.request(model, _question(prompt, m), settings, values=values, most_tokens=tokens)
+        planned_question("survivors", model, _question(prompt, m), settings, values=values)
         for m in mutants
     ]
-    sample = assumed_sample(target.model, target.prompt, target.params)
-    return [*asked, *[sample] * (3 * count * len(mutants))]
+    return [*asked, Planned(sample, sample, 3 * count * len(mutants))]
 
 
 def _question(prompt: NumberedPrompt, mutant: Mutant) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from gatekeeper.contract.fixtures.unused_variables import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import parse
-from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.syntax.yaml_text import write_flow, write_yaml
 from gatekeeper.contract.values.definition import Prompt, TemplateStyle
 from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
@@ -71,7 +70,7 @@ def write_skeleton(
         *_about_fixtures(rows, variables),
         "contract: 1",
         f"name: {name}",
-        f"prompt: {_quoted(relpath(found.reference, folder or '.'))}",
+        f"prompt: {write_flow(relpath(found.reference, folder or '.'))}",
         *([f"template: {style}"] if style else []),
         *([] if prompt.model else [f"model: {model}"]),
         "",
@@ -187,12 +186,12 @@ def _checks(demands: Sequence[Demand]) -> Iterator[str]:
         yield "  - {type: length, min: 1, name: says something}"
     for demand in demands:
         yield f'  # The prompt says: "{demand.words}"'
-        yield f"  - {_inline(demand.check)}"
+        yield f"  - {write_flow(demand.check)}"
 
 
 def list_item(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of an item of a YAML list: one, or a block if that is too long."""
-    line = f"  - {_inline(row)}"
+    line = f"  - {write_flow(row)}"
     if len(line) <= _WIDTH and line.isprintable():
         yield line
         return
@@ -200,31 +199,6 @@ def list_item(row: Mapping[str, Any]) -> Iterator[str]:
     first, *rest = block.splitlines()
     yield f"  - {first}"
     yield from (f"    {more}" if more else "" for more in rest)
-
-
-def _inline(value: Mapping[str, Any]) -> str:
-    """Return the mapping on one line of YAML."""
-    return f"{{{', '.join(f'{name}: {_flow(item)}' for name, item in value.items())}}}"
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, dict):
-        inside = ", ".join(f"{_quoted(str(key))}: {_flow(item)}" for key, item in value.items())
-        return f"{{{inside}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./ -]*(?:[:#][A-Za-z0-9_.\[\]]+)?")
-_SPECIAL = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-
-
-def _quoted(text: str) -> str:
-    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in _SPECIAL
-    return text if plain and "[" not in text else json.dumps(text, ensure_ascii=False)
 
 
 def _slug(text: str) -> str:

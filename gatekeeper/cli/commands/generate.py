@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from gatekeeper.author.forecast import (
-    USUAL_TOKENS,
     cost_lines,
     estimate_lines,
     quality_estimate_lines,
@@ -255,16 +254,10 @@ def _write_for_survivors(
     if not mutants:
         return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
     if arguments.estimate:
-        planned = (
-            plan.prompt,
-            contract.target,
-            mutants,
-            options.model,
-            options.effort.tests_per_rule,
-        )
-        usual, most = planned_requests(*planned, USUAL_TOKENS), planned_requests(*planned)
-        said = f"{count(len(mutants), 'part')}, at most {count(len(most), 'call')}"
-        return _say([said, *cost_lines([(request, 1.0) for request in usual], most)])
+        tests, model = options.effort.tests_per_rule, options.model
+        planned = planned_requests(plan.prompt, contract.target, mutants, model, tests)
+        calls = count(sum(one.number for one in planned), "call")
+        return _say([f"{count(len(mutants), 'part')}, at most {calls}", *cost_lines(planned)])
     parts, calls_made, notices = ask_models(
         lambda asker: protect(
             asker,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -56,6 +57,19 @@ def write_yaml(data: Mapping[str, Any]) -> str:
         dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH
     )
     return text
+
+
+def write_flow(data: Any) -> str:
+    """Return the data of a JSON document as YAML on one line, such as `{a: [1, 2]}`."""
+    text: str = yaml.dump(
+        data,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=math.inf,
+        default_flow_style=True,
+    )
+    return text.removesuffix("...\n").rstrip("\n")
 
 
 def has_comment(text: str, head_lines: int) -> bool:

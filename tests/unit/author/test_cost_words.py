@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.author.forecast import cost_lines
+from gatekeeper.author.forecast import Planned, cost_lines
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 
@@ -14,26 +14,26 @@ def request(model: str = PRICED, **params: object) -> Request:
 
 
 def test_a_known_price_gives_both_amounts():
-    (line,) = cost_lines([(request(), 2)], [request()] * 4)
+    (line,) = cost_lines([Planned(request(), request(), 4)], 0.5)
     assert line.startswith("Cost: about 0.00")
     assert ", at most 0.00" in line
 
 
 def test_models_without_a_price_are_named():
-    every = [request(), request(UNPRICED)]
-    unknown, others = cost_lines([(one, 1) for one in every], every)
+    every = [Planned(request(), request()), Planned(request(UNPRICED), request(UNPRICED))]
+    unknown, others = cost_lines(every)
     assert unknown == f"The price of {UNPRICED} is not known."
     assert others.startswith("Cost for the other models: about ")
-    assert cost_lines([(every[1], 1)], every[1:]) == [unknown]
-    assert cost_lines([], []) == []
+    assert cost_lines(every[1:]) == [unknown]
+    assert cost_lines([]) == cost_lines([every[1]._replace(number=0)]) == []
 
 
 def test_a_cost_that_nothing_bounds_has_no_upper_limit():
     searching = request(tools=[{"type": "web_search"}])
-    (line,) = cost_lines([(searching, 1)], [searching])
+    (line,) = cost_lines([Planned(searching, searching)])
     assert line.endswith("without an upper limit")
 
 
 def test_an_embedded_model_costs_nothing():
     local = request("local/smollm2")
-    assert cost_lines([(local, 1)], [local]) == ["Cost: about 0 USD, at most 0 USD"]
+    assert cost_lines([Planned(local, local)]) == ["Cost: about 0 USD, at most 0 USD"]
