@@ -17,8 +17,7 @@ from gatekeeper.author.generation.run import (
     plan_update,
 )
 from gatekeeper.author.generation.tests import MOST_MISSING
-from gatekeeper.author.quality.agreement import MOST_COMPARED
-from gatekeeper.author.quality.baseline import TESTS_AT_ONCE
+from gatekeeper.author.quality.agreement import MOST_COMPARED, TESTS_AT_ONCE
 from gatekeeper.author.quality.run import QualityOptions
 from gatekeeper.contract.checks.embeddings import comparison_request
 from gatekeeper.contract.values.definition import Message, Prompt

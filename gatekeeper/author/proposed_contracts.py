@@ -25,11 +25,10 @@ from gatekeeper.author.generation.run import (
     generated_files,
     plan_generation,
 )
-from gatekeeper.author.overlay import Overlay
 from gatekeeper.contract.models.allowed import AllowedModels, model_problems
 from gatekeeper.contract.models.faults import find_faults, with_recordings
 from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy
-from gatekeeper.contract.values.change import Change, Revision
+from gatekeeper.contract.values.change import Change, Overlay, Revision
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError, as_told
 from gatekeeper.numbers import count

@@ -12,7 +12,7 @@ from support.openai_server import Reply, bad_request, unauthorized
 from support.scripted_author import MODEL, PROMPT, author, stage_of
 from support.scripted_judges import EMBEDDER, INPUTS, JUDGES, quality_author, verdict
 
-from gatekeeper.author.quality.ground_truth import EXAMPLE
+from gatekeeper.author.quality.judges import EXAMPLE
 from gatekeeper.cli.main import main
 
 OUT = ".gatekeeper/generate"

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from gatekeeper.author.aligned_texts import changed_ranges, equal_ends, is_quick_to_align
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.overlay import Overlay
 from gatekeeper.contract.meaning.digests import target_digest
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.reading.read import UnreadableError, read_text
-from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.change import Overlay, Revision
 from gatekeeper.contract.values.definition import (
     Contract,
     MessageTemplate,

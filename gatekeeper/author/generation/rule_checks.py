@@ -14,7 +14,6 @@ from typing import Any
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.items import numbered_rules
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.overlay import Overlay
 from gatekeeper.author.specification.spec_file import Rule
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
@@ -22,7 +21,7 @@ from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.syntax.yaml_positions import parse_json
 from gatekeeper.contract.syntax.yaml_text import write_yaml
-from gatekeeper.contract.values.change import MemoryRevision, Revision
+from gatekeeper.contract.values.change import MemoryRevision, Overlay, Revision
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 

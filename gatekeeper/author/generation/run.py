@@ -46,7 +46,6 @@ from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_
 from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.generation.tests import Writer, without_near_duplicates
-from gatekeeper.author.overlay import Overlay
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_text, said_of
 from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines, line_digests
 from gatekeeper.author.specification.spec_file import (
@@ -59,7 +58,7 @@ from gatekeeper.author.specification.spec_file import (
 )
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.change import Overlay, Revision
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, MeasurementError, UsageError
 from gatekeeper.gate.forecast.power import compute_power

@@ -20,7 +20,6 @@ from gatekeeper.author.onboarding.skeleton import (
     propose_name,
     write_skeleton,
 )
-from gatekeeper.author.overlay import Overlay
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.own_code import unlisted_code
 from gatekeeper.contract.discovery.places import in_prompt_folder
@@ -39,7 +38,7 @@ from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.reading.globs import literal_pattern, matching
 from gatekeeper.contract.reading.read import UnreadableError
-from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.change import Overlay, Revision
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.forecast.power import rarely_open
 from gatekeeper.gate.plan.plan import Job

@@ -30,13 +30,12 @@ from gatekeeper.author.mutation.survivors import (
     protect,
     read_survivors,
 )
-from gatekeeper.author.quality.ground_truth import (
+from gatekeeper.author.quality.judges import (
     accept_proposals,
     require_other_families,
     unused_notice,
 )
-from gatekeeper.author.quality.report import quality_lines
-from gatekeeper.author.quality.run import QualityOptions, QualitySteps
+from gatekeeper.author.quality.run import QualityOptions, QualitySteps, quality_lines
 from gatekeeper.author.session import ANSWERS, AnswerFile, ask_models, generate_files
 from gatekeeper.cli.arguments import named_contract
 from gatekeeper.cli.options import Option, options

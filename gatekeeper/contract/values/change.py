@@ -140,6 +140,25 @@ class MemoryRevision:
             raise FileNotFoundError(path) from None
 
 
+@dataclass(frozen=True)
+class Overlay:
+    """A revision as if these texts, by their paths, stood in it too."""
+
+    below: Revision
+    texts: Mapping[str, str]
+    sha: str = "proposed"
+
+    @cached_property
+    def entries(self) -> Mapping[str, Entry]:
+        own = MemoryRevision({path: text.encode() for path, text in self.texts.items()})
+        return {**self.below.entries, **own.entries}
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises FileNotFoundError and FileTooLargeError."""
+        text = self.texts.get(path)
+        return self.below.read(path) if text is None else text.encode()
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What merging a pull request changes. `base` is the tip of the branch to merge into, and

@@ -30,10 +30,13 @@ from gatekeeper.author.generation.tests import Writer
 from gatekeeper.author.mutation.model_mutants import propose_mutants
 from gatekeeper.author.mutation.mutants import MUTATIONS, make_mutants
 from gatekeeper.author.mutation.survivors import protect
-from gatekeeper.author.quality.agreement import measure_agreement
-from gatekeeper.author.quality.baseline import write_baseline_tests
-from gatekeeper.author.quality.ground_truth import with_proposed_answers
-from gatekeeper.author.quality.judges import Panel, judge_groundedness, judge_validity
+from gatekeeper.author.quality.agreement import measure_agreement, write_baseline_tests
+from gatekeeper.author.quality.judges import (
+    Panel,
+    judge_groundedness,
+    judge_validity,
+    with_proposed_answers,
+)
 from gatekeeper.author.specification.prompt_lines import LineChanges
 from gatekeeper.author.specification.spec_file import (
     GeneratedTest,

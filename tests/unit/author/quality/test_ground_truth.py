@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatekeeper.author.generation.files import FixtureRow
-from gatekeeper.author.quality.ground_truth import (
+from gatekeeper.author.quality.judges import (
     accept_answers,
     lacks_answer,
     model_family,
