@@ -7,8 +7,8 @@ files plainly hold: see contract/discovery/.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from gatekeeper import numbers
 from gatekeeper.contract.discovery.places import is_of_agents, is_plain_text, may_hold_suite
@@ -138,6 +138,8 @@ class _Inventory:
     policy: Policy
     shapes: Shapes
     files: Sequence[str] = ()
+    watched: Set[str] = frozenset()
+    covering: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: int = 0
 
     def taken(self) -> Inventory:
@@ -148,8 +150,9 @@ class _Inventory:
         suites = [*self._contracts(sketches), *self._other_suites(closures)]
         taken = {suite.path.partition("#")[0] for suite in suites}
         taken.update(policy_paths(self.files))
-        covering = _covering(sketches)
-        prompts = {prompt.reference: prompt for prompt in self._prompts(sketches, taken, covering)}
+        self.watched = {p for w in self.policy.prompts for p in matching(self.files, w)}
+        self.covering = _covering(sketches)
+        prompts = {prompt.reference: prompt for prompt in self._prompts(sketches, taken)}
         known = taken.union(closures, (prompt.path for prompt in prompts.values()))
         return Inventory(
             tuple(sorted(prompts.values(), key=lambda prompt: (prompt.path, prompt.line))),
@@ -179,15 +182,13 @@ class _Inventory:
             if kind:
                 yield InventorySuite(path, kind, False)
 
-    def _prompts(
-        self, sketches: Sequence[Sketch], suites: set[str], covering: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[InventoryPrompt]:
+    def _prompts(self, sketches: Sequence[Sketch], suites: set[str]) -> Iterator[InventoryPrompt]:
         """Yield the prompts by all three ways; the caller keeps the last of each reference."""
-        watched = {p for pattern in self.policy.prompts for p in matching(self.files, pattern)}
+        watched = self.watched
         named = {prompt for sketch in sketches for prompt in sketch.prompts}
-        parts = covering.keys() - named
+        parts = self.covering.keys() - named
         for path in filter(is_plain_text, watched - parts - suites):
-            yield self._prompt(PromptSource(path, path, kind_of_file(path)), watched, covering)
+            yield self._prompt(PromptSource(path, path, kind_of_file(path)))
         held = [path for path in self.files if path in watched or may_hold_prompts(path)]
         held = [path for path in held if path not in suites or path.lower().endswith(_BOTH)]
         code = [path for path in held if path.lower().endswith(CODE_SUFFIXES)]
@@ -198,37 +199,29 @@ class _Inventory:
         ):
             for source in prompts_in(path, text):
                 if source.reference != path or path not in parts:
-                    yield self._prompt(source, watched, covering)
+                    yield self._prompt(source)
         for reference in named:
             path = self._file_of(reference)
             if path in self.revision.entries:
-                yield self._named(reference, path, watched, covering)
+                yield self._named(reference, path)
 
-    def _named(
-        self,
-        reference: str,
-        path: str,
-        watched: set[str],
-        covering: Mapping[str, tuple[str, ...]],
-    ) -> InventoryPrompt:
+    def _named(self, reference: str, path: str) -> InventoryPrompt:
         """Return the prompt that a contract names."""
         whole = reference == path
         for source in prompts_in(path, self._text(path) or "") if not whole else ():
             if source.reference == reference:
-                return self._prompt(source, watched, covering)
+                return self._prompt(source)
         kind: PromptKind = kind_of_file(path) if whole else _kind_inside(path)
-        return self._prompt(PromptSource(path, reference, kind), watched, covering)
+        return self._prompt(PromptSource(path, reference, kind))
 
-    def _prompt(
-        self, source: PromptSource, watched: set[str], covering: Mapping[str, tuple[str, ...]]
-    ) -> InventoryPrompt:
+    def _prompt(self, source: PromptSource) -> InventoryPrompt:
         return InventoryPrompt(
             source.path,
             source.reference,
             source.kind,
             source.line,
-            source.path in watched,
-            covering.get(source.reference, ()),
+            source.path in self.watched,
+            self.covering.get(source.reference, ()),
         )
 
     def _read(self, paths: Sequence[str], most: int) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from functools import lru_cache, wraps
 from types import CodeType
 from typing import Any, NoReturn
 
-from jinja2 import BaseLoader, StrictUndefined, TemplateNotFound, Undefined, nodes
+from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, Undefined, nodes
 from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import MAX_RANGE, ImmutableSandboxedEnvironment
@@ -49,7 +49,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(
             undefined=StrictUndefined,
             autoescape=False,
-            loader=_Includes(includes),
+            # Each under its own name, which errors then say.
+            loader=FunctionLoader(lambda n: (includes[n], n, None) if n in includes else None),
             finalize=_bounded,
         )
         self.work = 0
@@ -199,21 +200,6 @@ class _Refused:
         raise SecurityError(self._what)
 
     __repr__ = __str__
-
-
-class _Includes(BaseLoader):
-    """Serves the includes that were read with the prompt, and nothing else."""
-
-    def __init__(self, includes: Mapping[str, str]) -> None:
-        self._includes = includes
-
-    def get_source(
-        self, environment: Any, template: str
-    ) -> tuple[str, str | None, Callable[[], bool] | None]:
-        del environment
-        if template not in self._includes:
-            raise TemplateNotFound(template)
-        return self._includes[template], template, None
 
 
 @lru_cache(maxsize=128)

@@ -189,6 +189,13 @@ def _problem(
     return Problem(path, what, fix, line, field=field)
 
 
+_ENDLESS: Mapping[type[Exception], str] = {
+    TimeoutError: "takes too much time",
+    MemoryError: "takes too much memory",
+    RecursionError: "calls itself without end",
+}
+
+
 def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]:
     error = _cause(error)
     message = str(error) or type(error).__name__
@@ -221,14 +228,11 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         return f"gatekeeper does not allow this in a template: {message}", simpler
     if isinstance(error, TooMuchError):
         return f"the template takes {message}", f"{simpler}, or keep fewer fixtures"
-    if isinstance(error, TimeoutError):
-        return "the template takes too much time", simpler
-    if isinstance(error, MemoryError):
-        return "the template takes too much memory", simpler
     if isinstance(error, TemplateNotFound):
         return f"the include `{message}` was not found", "name a file of this repository"
-    if isinstance(error, RecursionError):
-        return "the template calls itself without end", simpler
+    for kind, what in _ENDLESS.items():
+        if isinstance(error, kind):
+            return f"the template {what}", simpler
     return (
         f"the template cannot be rendered: {message}",
         "correct the template, or the values in the fixtures",

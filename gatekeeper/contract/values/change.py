@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 EntryKind = Literal["file", "symlink", "submodule"]
 PathChange = Literal["modified", "added", "deleted", "renamed"]
@@ -49,40 +49,25 @@ class Revision(Protocol):
         ...
 
 
-@runtime_checkable
-class Prefetching(Protocol):
-    """A revision that reads many files in less time than one after the other."""
-
-    def prefetch(self, paths: Iterable[str]) -> None:
-        """Read the regular files among the paths, so that `read` returns them at once."""
-        ...
-
-
 def prefetch(revision: Revision, paths: Iterable[str]) -> None:
-    """Prefetch the files that will be read next."""
-    if isinstance(revision, Prefetching):
-        revision.prefetch(paths)
+    """Prefetch the files that will be read next, if the revision reads many files in less time than
+    one after the other."""
+    read = getattr(revision, "prefetch", None)
+    if read is not None:
+        read(paths)
 
 
-@runtime_checkable
-class Renaming(Protocol):
-    """A revision that knows which files the change that led to it renamed."""
-
-    @property
-    def renames(self) -> Mapping[str, str]:
-        """Map earlier paths to later ones."""
-        ...
-
-
-def renames_of(revision: Revision) -> Mapping[str, str]:
-    """Return what the revision knows of renames."""
-    return revision.renames if isinstance(revision, Renaming) else {}
+def _renames_of(revision: Revision) -> Mapping[str, str]:
+    """Return the later paths of files by the earlier ones, if the revision knows what the change
+    that led to it renamed."""
+    renames: Mapping[str, str] = getattr(revision, "renames", {})
+    return renames
 
 
 def renamed_to(revision: Revision, path: str) -> str | None:
     """Return the path that a missing file has in the revision by git's renames; None if none is
     known. Two branches can rename a file one after the other."""
-    renames = renames_of(revision)
+    renames = _renames_of(revision)
     seen = {path}
     while path in renames and renames[path] not in seen:
         path = renames[path]
@@ -112,7 +97,7 @@ class ReadFiles:
     @property
     def renames(self) -> Mapping[str, str]:
         """Map earlier paths of the revision to later ones."""
-        return renames_of(self.revision)
+        return _renames_of(self.revision)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, and remember that it was read."""

@@ -39,14 +39,14 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "success_rate": Measure("success rate", "share", "higher"),
         CHECKS: Measure("pass rate", "share", "higher"),
-        "latency_p50_ms": Measure("latency p50", "ms", "lower", 0.5),
-        "latency_p90_ms": Measure("latency p90", "ms", "lower", 0.9),
-        "latency_p95_ms": Measure("latency p95", "ms", "lower", 0.95),
-        "latency_p99_ms": Measure("latency p99", "ms", "lower", 0.99),
-        "ttft_p50_ms": Measure("time to first token p50", "ms", "lower", 0.5, first_token=True),
-        "ttft_p90_ms": Measure("time to first token p90", "ms", "lower", 0.9, first_token=True),
-        "ttft_p95_ms": Measure("time to first token p95", "ms", "lower", 0.95, first_token=True),
-        "ttft_p99_ms": Measure("time to first token p99", "ms", "lower", 0.99, first_token=True),
+        **{
+            f"latency_p{n}_ms": Measure(f"latency p{n}", "ms", "lower", n / 100)
+            for n in (50, 90, 95, 99)
+        },
+        **{
+            f"ttft_p{n}_ms": Measure(f"time to first token p{n}", "ms", "lower", n / 100, True)
+            for n in (50, 90, 95, 99)
+        },
         "cost_per_call_usd": Measure("cost per call", "usd", "lower"),
         "tokens_per_call": Measure("tokens per call", "tokens", "lower"),
         "repair_rate": Measure("repair rate", "share", "lower"),

@@ -129,24 +129,18 @@ def _of_folders(
 
 def _narrower(before: Policy, files: _Files) -> Iterator[Weakening]:
     """Compare the patterns by the files that head has, and by those that may come later."""
-    now = files.policy
-    left_out = _no_longer_covered(before.contracts, now.contracts)
-    lost = _lost(contract_paths(files.revision, before), files.contracts)
-    if lost:
-        yield Weakening("contracts", f"no longer matches the contract {lost}")
-    elif left_out:
-        yield _narrowed("contracts", left_out)
-    left_out = _no_longer_covered(before.prompts, now.prompts)
-    lost = _lost(_matched(files.revision, before.prompts), files.prompts)
-    if lost:
-        yield Weakening("prompts", f"no longer matches {lost}")
-    elif left_out:
-        yield _narrowed("prompts", left_out)
-
-
-def _narrowed(key: str, left_out: Sequence[str]) -> Weakening:
-    patterns = numbers.some(left_out, _MOST_PATHS)
-    return Weakening(key, f"no longer includes {patterns}, so gatekeeper may miss new files")
+    lost_contracts = _lost(contract_paths(files.revision, before), files.contracts)
+    lost_prompts = _lost(_matched(files.revision, before.prompts), files.prompts)
+    for key, what, lost in (
+        ("contracts", "the contract ", lost_contracts),
+        ("prompts", "", lost_prompts),
+    ):
+        left_out = _no_longer_covered(getattr(before, key), getattr(files.policy, key))
+        if lost:
+            yield Weakening(key, f"no longer matches {what}{lost}")
+        elif left_out:
+            listed = numbers.some(left_out, _MOST_PATHS)
+            yield Weakening(key, f"no longer includes {listed}, so gatekeeper may miss new files")
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:

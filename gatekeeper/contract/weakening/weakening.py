@@ -94,12 +94,8 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
         changes.append(f"model changed from {before} to {now}")
     for name in sorted({*base.own_params, *head.own_params}):
         before, now = base.own_params.get(name, MISSING), head.own_params.get(name, MISSING)
-        if before is MISSING:
-            changes.append(f"params.{name} added: {shown(now)}")
-        elif now is MISSING:
-            changes.append(f"params.{name} removed; the value was {shown(before)}")
-        elif canonical(before) != canonical(now):
-            changes.append(f"params.{name} changed from {shown(before)} to {shown(now)}")
+        if MISSING in (before, now) or canonical(before) != canonical(now):
+            changes += _param(f"params.{name}", "change", before, now)
     styles = (base.target.prompt.style, head.target.prompt.style)
     if styles[0] != styles[1] and base.template != head.template:
         changes.append(f"template changed from {styles[0]} to {styles[1]}")
@@ -235,11 +231,9 @@ def _gate(base: Contract, head: Contract) -> Iterator[str]:
     if head.gate.allowed_of(fixtures) > base.gate.allowed_of(fixtures):
         change = f"from {base.gate.allow_broken:g} to {head.gate.allow_broken:g}"
         yield f"gate.allow_broken raised {change}"
-    yield from bound_weakenings("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
-    yield from bound_weakenings("gate.margin", base.gate.margin, head.gate.margin, up=True)
-    yield from bound_weakenings(
-        "gate.tolerance", base.gate.tolerance, head.gate.tolerance, up=False
-    )
+    for name, up in (("alpha", False), ("margin", True), ("tolerance", False)):
+        bounds = getattr(base.gate, name), getattr(head.gate, name)
+        yield from bound_weakenings(f"gate.{name}", *bounds, up=up)
     kept = {limit.name: limit for limit in head.gate.limits}
     for before in base.gate.limits:
         now = kept.get(before.name)
