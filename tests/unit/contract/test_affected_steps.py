@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.foreign_files import loaded as loaded_from
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import AffectedContract, find_affected
-from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.templates.structure import is_same_chain
 from gatekeeper.contract.values.change import Change, MemoryRevision
@@ -46,14 +46,18 @@ def after(
 
 
 def loaded(changes: dict[str, str]) -> Contract:
-    files = {**FILES, **changes}
-    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    return load_contract(revision, "contracts/order.yaml", SHAPES)
+    return loaded_from({**FILES, **changes}, "contracts/order.yaml")
 
 
 def only(changes: dict[str, str | None], renames: dict[str, str] | None = None) -> AffectedContract:
     (found,) = after(changes, renames)
     return found
+
+
+def weaker(found: AffectedContract) -> tuple[str, ...]:
+    assert found.base is not None
+    assert found.head is not None
+    return weakenings(found.base, found.head)
 
 
 def without_step(text: str = CONTRACT) -> str:
@@ -108,9 +112,7 @@ def test_a_removed_step_leaves_its_prompt_and_weakens_the_contract() -> None:
     head = {"contracts/order.yaml": without_step(), "prompts/answer.md": "Answer {{ name }}"}
     found = only(head)
     assert found.left_prompt == "prompts/extract.md"
-    assert found.base is not None
-    assert found.head is not None
-    sentences = weakenings(found.base, found.head)
+    sentences = weaker(found)
     assert "step `extract` removed" in sentences
     assert "check `extract: length 9` removed" in sentences
     gone = only({**head, "prompts/extract.md": None})
@@ -121,9 +123,7 @@ def test_a_step_with_a_new_name_keeps_its_prompt() -> None:
     text = CONTRACT.replace("name: extract", "name: facts")
     found = only({"contracts/order.yaml": text, "prompts/answer.md": "Answer {{ facts }}"})
     assert found.left_prompt is None
-    assert found.base is not None
-    assert found.head is not None
-    assert "step `extract` removed" in weakenings(found.base, found.head)
+    assert "step `extract` removed" in weaker(found)
 
 
 def test_a_prompt_of_a_step_that_moves_is_followed() -> None:
@@ -144,9 +144,7 @@ def test_a_prompt_of_a_step_that_moves_is_followed() -> None:
 )
 def test_a_looser_check_of_a_step_is_a_weakening(old: str, new: str, said: str) -> None:
     found = only({"contracts/order.yaml": CONTRACT.replace(old, new)})
-    assert found.base is not None
-    assert found.head is not None
-    assert any(said in text for text in weakenings(found.base, found.head))
+    assert any(said in text for text in weaker(found))
 
 
 def test_a_check_that_moves_to_the_last_output_is_a_weakening() -> None:
@@ -154,9 +152,7 @@ def test_a_check_that_moves_to_the_last_output_is_a_weakening() -> None:
         "value: Ann}]", "value: Ann}, {type: length, max: 9}]"
     )
     found = only({"contracts/order.yaml": text})
-    assert found.base is not None
-    assert found.head is not None
-    assert any("`step` changed" in text for text in weakenings(found.base, found.head))
+    assert any("`step` changed" in text for text in weaker(found))
 
 
 def test_a_removed_contract_names_every_prompt_that_stays() -> None:

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
+from support.foreign_files import loaded as loaded_from
 
-from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.loading.load import load_contract
-from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
@@ -23,9 +21,7 @@ def loaded(check: dict[str, Any]) -> Contract:
         "fixtures": [{"id": "a", "vars": {"x": "1"}}],
         "checks": [check],
     }
-    files = {"c.yaml": yaml.safe_dump(written), "p.md": "Say {{ x }}."}
-    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    return load_contract(revision, "c.yaml", SHAPES)
+    return loaded_from({"c.yaml": yaml.safe_dump(written), "p.md": "Say {{ x }}."}, "c.yaml")
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
+from support.foreign_files import loaded as loaded_from
 
-from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.checks import conditions
-from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.templates import client
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
@@ -36,8 +34,7 @@ def loaded(*checks: dict[str, Any], schema: str = "{}", **settings: Any) -> Cont
         **settings,
     }
     files = {"c.yaml": yaml.safe_dump(written), "p.md": "Answer {{ lang }}.", "s.json": schema}
-    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    return load_contract(revision, "c.yaml", SHAPES)
+    return loaded_from(files, "c.yaml")
 
 
 def applied(contract: Contract) -> dict[str, list[str]]:
@@ -235,31 +232,6 @@ class TestWeakenings:
         base, head = loaded(ALWAYS, check), loaded(ALWAYS, check, fixtures=moved)
         assert weakenings(base, head) == ("check `n` no longer applies to fixture `de`",)
         assert contract_digest(base) != contract_digest(head)
-
-    @pytest.mark.parametrize(
-        ("base", "head", "found"),
-        [
-            ({}, {"pass_score": 0.9}, ["pass_score 0.9 added"]),
-            ({}, {"pass_score": 1}, []),
-            ({"pass_score": 0.9}, {"pass_score": 0.8}, ["pass_score lowered from 0.9 to 0.8"]),
-            ({"pass_score": 0.8}, {"pass_score": 0.9}, []),
-            ({"pass_score": 0.8}, {}, ["pass_score removed"]),
-        ],
-    )
-    def test_of_the_pass_score(self, base, head, found):
-        said = weakenings(loaded(ALWAYS, **base), loaded(ALWAYS, **head))
-        assert [sentence for sentence, start in zip(said, found, strict=True)] == list(said)
-        assert all(sentence.startswith(start) for sentence, start in zip(said, found, strict=True))
-
-    def test_a_check_that_dilutes_the_score(self):
-        base = loaded(ALWAYS, pass_score=0.8)
-        assert weakenings(base, loaded(ALWAYS, CONTAINS, pass_score=0.8)) == (
-            "check `n` added; the score of the check counts in `pass_score`, so other checks "
-            "count less",
-        )
-        assert weakenings(loaded(ALWAYS), loaded(ALWAYS, CONTAINS)) == ()
-        heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)
-        assert weakenings(base, heavier) == ("check `json_valid`: weight changed from 1 to 3",)
 
     def test_a_check_that_dilutes_scores_that_are_compared(self):
         gate = {"on": "score"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.foreign_files import loaded as loaded_from
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.files.references import References
-from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
@@ -34,9 +34,7 @@ FILES = {
 
 
 def load(changes: dict[str, str] | None = None) -> Contract:
-    files = {**FILES, **(changes or {})}
-    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    return load_contract(revision, "order.yaml", SHAPES)
+    return loaded_from({**FILES, **(changes or {})}, "order.yaml")
 
 
 def problem(changes: dict[str, str]) -> tuple[str, int | None, str]:

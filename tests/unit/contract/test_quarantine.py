@@ -8,17 +8,16 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.foreign_files import loaded as loaded_from
 
-from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.fixtures.quarantine import (
     ended_quarantines,
     in_force,
     quarantine_notes,
     without_quarantine,
 )
-from gatekeeper.contract.loading.load import differs, load_contract
+from gatekeeper.contract.loading.load import differs
 from gatekeeper.contract.meaning.digests import contract_digest
-from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract, Quarantine
 from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
@@ -41,8 +40,7 @@ TODAY = date(2026, 12, 31)
 def load(*entries: str) -> Contract:
     written = "".join(f"  - {entry}\n" for entry in entries)
     text = CONTRACT + (f"quarantine:\n{written}" if entries else "")
-    files = {"c/tag.yaml": text.encode(), "c/tag.txt": b"Tag {{ word }}."}
-    return load_contract(MemoryRevision(files), "c/tag.yaml", SHAPES)
+    return loaded_from({"c/tag.yaml": text, "c/tag.txt": "Tag {{ word }}."}, "c/tag.yaml")
 
 
 def test_it_is_read_into_its_fixture() -> None:

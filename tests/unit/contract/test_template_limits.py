@@ -17,7 +17,7 @@ from support.quick_and_long import a_few
 from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
-from gatekeeper.contract.templates import client, worker
+from gatekeeper.contract.templates import client
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.environment import (
     compiled,
@@ -331,39 +331,3 @@ def test_the_parser_accepts_what_is_plain_and_what_includes_plainly(pieces: list
 )
 def test_which_includes_are_plain(source: str, found: object) -> None:
     assert plain_includes(source) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        (LONG + again("'abb' in b"), "too much time"),
-        ("{% set b='ab'*400000 %}{{ [b, b] | map('upper') | list }}", "more than 1,000,000"),
-        ("{{ 'x' | indent(999999) }}", "a number is larger than"),
-    ],
-)
-def test_limits_of_the_service_in_this_process(text: str, what: str) -> None:
-    request = {"kind": "render", "prompt": client._as_json(prompt(text)), "values": [{}],
-               "budget": [10**6, 10**6, 0.3]}  # fmt: skip
-    (response,) = worker.answer(request)
-    assert what in response["problems"][0]["what"]
-
-
-def test_the_service_in_this_process() -> None:
-    """What the child runs, where coverage sees it."""
-    made = client._as_json(prompt("{% if a %}{{ a }}{% endif %}"))
-    budget = [10**6, 10**6, 9.0]
-    (rendered,) = worker.answer(
-        {"kind": "render", "prompt": made, "values": [{"a": "x"}], "budget": budget}
-    )
-    assert [text for _, text in rendered["messages"]] == ["x"]
-    (failed,) = worker.answer({"kind": "render", "prompt": made, "values": [{}], "budget": budget})
-    assert failed["problems"][0]["line"] == 10
-    assert list(worker.answer({"kind": "check", "prompts": [made]})) == [[]]
-    (lines,) = worker.answer({"kind": "role_lines", "source": "a\nuser:\n{{ role }}:"})
-    assert [line["line"] for line in lines] == [2, 3]
-    assert list(worker.answer({"kind": "includes", "source": "{% include 'b' %}"})) == [(("b", 1),)]
-    ask = {"kind": "evaluate", "values": [{"a": 2}, {"a": 5}], "budget": budget}
-    asked = [["{{ a + 1 }}", 1], ["{{ b }}", 0], ["{{ a + 1 }}", 0]]
-    found = list(worker.answer({**ask, "asked": asked}))
-    assert [response.get("value") for response in found] == [6, None, 3]
-    assert found[1]["fault"][0] == "`b` is undefined"

@@ -111,31 +111,6 @@ def test_a_prompt_that_becomes_a_link_is_left_behind(links, renames):
     assert result.left_as is not None
 
 
-@pytest.mark.parametrize("kind", ["symlink", "submodule"])
-@pytest.mark.parametrize("renames", [{}, {"prompts/a.md": "copies/a.md"}])
-def test_a_folder_of_prompts_that_becomes_a_link_is_left_behind(kind, renames):
-    moved = {
-        "prompts/a.md": None,
-        "prompts/b.md": None,
-        "prompts/part.md": None,
-        "copies/a.md": FILES["prompts/a.md"],
-        "copies/part.md": FILES["prompts/part.md"],
-        "copies/b.md": FILES["prompts/b.md"],
-        "contracts/a.yaml": contract("a", "../copies/a.md"),
-        "contracts/deep/b.yaml": contract("b", "/copies/b.md"),
-    }
-    found = after(moved, {"prompts": kind}, renames)
-    assert [result.left_prompt for result in found] == ["prompts/a.md", "prompts/b.md"]
-
-
-@pytest.mark.parametrize("links", [{"prompts/a.md": "symlink"}, {"prompts/A.md": "symlink"}])
-def test_a_contract_that_is_removed_does_not_go_with_a_prompt_that_became_a_link(links):
-    gone = {"contracts/a.yaml": None, "prompts/a.md": None}
-    (result,) = after(gone, links)
-    assert (result.head, result.prompt_still_there) == (None, True)
-    assert result.left_as == "now a symbolic link"
-
-
 def test_a_removed_contract_whose_prompts_are_a_submodule_now_is_not_gone_with_them():
     gone = dict.fromkeys(("prompts/a.md", "prompts/b.md", "prompts/part.md", "contracts/a.yaml"))
     moved = {"contracts/deep/b.yaml": None}
@@ -164,8 +139,3 @@ def test_a_prompt_that_only_moves_or_changes_its_letter_case_is_not_left_behind(
         assert result.left_prompt is None
     (result,) = after({**COPY, "prompts/a.md": None}, {"other": "symlink"}, {})
     assert result.left_prompt is None
-
-
-def test_another_file_whose_name_differs_in_letter_case_is_left_behind():
-    (result,) = after({**COPY, "prompts/a.md": None, "prompts/A.md": "Bad {{ x }}"}, {})
-    assert result.left_prompt == "prompts/a.md"
