@@ -468,168 +468,83 @@ MORE_OF_TEMPLATES = [
     "(P if P else 1).template = 'Worse'",
     "(lambda p: setattr(p, 'template', 'Worse'))(P)",
 ]
-MORE: list[Case] = [
-    ("P = 'Good'\nif True: P: str = 'Worse'", "P"),
-    ("P: str = 'Good'\nP: str = 'Worse'", "P"),
-    ("P = 'Good' if True else 'Worse'", "P"),
-    ("P = 'Go' 'od' + ('x' + 'y')", "P"),
-    ("P = 'Good' * 2", "P"),
-    ("P = 'Good'.upper()", "P"),
-    ("P = ''.join(['Good'])", "P"),
-    ("P = '%s' % 'Good'", "P"),
-    ("P = 'Good {}'.format(1)", "P"),
-    ("P = b'Good'", "P"),
-    ("P = f'{1+1}'", "P"),
-    ("P = f'{\"Good\"}'", "P"),
-    ("P = f'{1}'", "P"),
-    ("A='x'\nP = f'{A!s}{A}'", "P"),
-    ("A='x'\nP = f'{A=}'", "P"),
-    ("A='x'\nP = f'{A:>5}'", "P"),
-    ("A='x'\nP = f'{A:}'", "P"),
-    ("A=True\nP = f'{A}{A:d}'", "P"),
-    ("A=10**3\nP = f'{A}'", "P"),
-    ("A=1_000\nP = f'{A}'", "P"),
-    ("A=1e30\nP = f'{A}'", "P"),
-    ("A=-0.0\nP = f'{A}'", "P"),
-    ("A=1j\nP = f'{A}'", "P"),
-    ("A=...\nP = f'{A}'", "P"),
-    ("A=b'x'\nP = f'{A}'", "P"),
-    ("A=('x',)\nP = f'{A}'", "P"),
-    ("A=['x']\nP = f'{A}'", "P"),
-    ("A={'x': 'y'}\nP = f'{A.x}'", "P"),
-    ("A={'x': 'y'}\nB=A\nB['x']='Worse'\nP = f\"{A['x']}\"", "P"),
-    ("A=['x', 'y']\nP = f'{A[True]}'", "P"),
-    ("A=['x', 'y']\nP = f'{A[-1]}'", "P"),
-    ("A=1 < 2\nP = f'{A}'", "P"),
-    ("A=not 1\nP = f'{A}'", "P"),
-    ("A=-True\nP = f'{A}'", "P"),
-    ("A=~1\nP = f'{A}'", "P"),
-    ("class C:\n    A = 'x'\n    P = [A for _ in [1]][0]", "C.P"),
-    ("class C:\n    A = 'Worse'\nA = 'Good'\nclass D:\n    P = A", "D.P"),
-    ("class C:\n    P = 'Good'\nclass D(C):\n    pass", "D.P"),
-    ("class C:\n    P = 'Good'\nC = C", "C.P"),
-    ("class C:\n    P = 'Good'\n    P2 = P\n    def P(self): return 'Worse'", "C.P"),
-    ("class C:\n    P = 'Good'\n    @property\n    def q(self): return self.P", "C.P"),
-    ("class C:\n    __slots__ = ()\n    P = 'Good'", "C.P"),
-    (("class C:\n    P = 'Good'\n    def __getattribute__(self, n): return 'Worse'"), "C.P"),
-    (
-        (
-            "class C:\n    P = 'Good'\n"
-            "    def __set_name__(self, o, n): o.P = 'Worse'\nclass D:\n    x = C()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class S:\n    def __set_name__(self, o, n): o.P = 'Worse'\nclass C:\n"
-            "    P = 'Good'\n    x = S()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class S:\n    def __set_name__(self, o, n): setattr(o, 'P', 'Worse')\n"
-            "class C:\n    P = 'Good'\n    x = S()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class S:\n    def __set_name__(self, o, n): setattr(self, 'a', o)\n"
-            "class C:\n    P = 'Good'\n    x = S()\nC.x.a.P = 'Worse'"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class M:\n    def __mro_entries__(self, bases): return (B,)\nclass B:\n"
-            "    def __init_subclass__(cls): cls.P='Worse'\nclass C(M()):\n"
-            "    P = 'Good'"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    @classmethod\n"
-            "    def __init_subclass__(cls): setattr(cls, 'P', 'Worse')\nX = B\n"
-            "class C(X):\n    P = 'Good'"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "def B():\n    class B:\n"
-            "        def __init_subclass__(cls): cls.Q = cls; cls.Q.P = 'Worse'\n"
-            "    return B\nclass C(B()):\n    P = 'Good'"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def __init_subclass__(self): self.P = 'Worse'\nX = B\n"
-            "class C(X):\n    P = 'Good'"
-        ),
-        "C.P",
-    ),
-    (("class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nB.f(C)"), "C.P"),
-    (
-        (
-            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
-            "d = {'c': C}\nB.f(d['c'])"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
-            "c = C()\nB.f(type(c))"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
-            "c = C()\nB.f(c.__class__)"
-        ),
-        "C.P",
-    ),
-    (("class B:\n    def f(self): self.P = 'Worse'\nclass C(B):\n    P = 'Good'\nC.f(C)"), "C.P"),
-    (
-        (
-            "class B:\n    @classmethod\n    def f(cls): cls.P = 'Worse'\nclass C(B):\n"
-            "    P = 'Good'\nC.f()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    @classmethod\n    def f(cls): setattr(cls, 'P', 'Worse')\n"
-            "class C(B):\n    P = 'Good'\nC.f()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def __init__(self): self.__class__.P = 'Worse'\n"
-            "class C(B):\n    P = 'Good'\nC()"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def __init__(self, **k):\n"
-            "        for a, b in k.items(): setattr(self, a, b)\nclass C:\n"
-            "    P = 'Good'\nB.__init__(C, P='Worse')"
-        ),
-        "C.P",
-    ),
-    (
-        (
-            "class B:\n    def __setattr__(self, k, v): super().__setattr__(k, v)\n"
-            "class C:\n    P = 'Good'\n"
-        ),
-        "C.P",
-    ),
+MORE = [
+    "P = 'Good'\nif True: P: str = 'Worse'",
+    "P: str = 'Good'\nP: str = 'Worse'",
+    "P = 'Good' if True else 'Worse'",
+    "P = 'Go' 'od' + ('x' + 'y')",
+    "P = 'Good' * 2",
+    "P = 'Good'.upper()",
+    "P = ''.join(['Good'])",
+    "P = '%s' % 'Good'",
+    "P = 'Good {}'.format(1)",
+    "P = b'Good'",
+    "P = f'{1+1}'",
+    "P = f'{\"Good\"}'",
+    "P = f'{1}'",
+    "A='x'\nP = f'{A!s}{A}'",
+    "A='x'\nP = f'{A=}'",
+    "A='x'\nP = f'{A:>5}'",
+    "A='x'\nP = f'{A:}'",
+    "A=True\nP = f'{A}{A:d}'",
+    "A=10**3\nP = f'{A}'",
+    "A=1_000\nP = f'{A}'",
+    "A=1e30\nP = f'{A}'",
+    "A=-0.0\nP = f'{A}'",
+    "A=1j\nP = f'{A}'",
+    "A=...\nP = f'{A}'",
+    "A=b'x'\nP = f'{A}'",
+    "A=('x',)\nP = f'{A}'",
+    "A=['x']\nP = f'{A}'",
+    "A={'x': 'y'}\nP = f'{A.x}'",
+    "A={'x': 'y'}\nB=A\nB['x']='Worse'\nP = f\"{A['x']}\"",
+    "A=['x', 'y']\nP = f'{A[True]}'",
+    "A=['x', 'y']\nP = f'{A[-1]}'",
+    "A=1 < 2\nP = f'{A}'",
+    "A=not 1\nP = f'{A}'",
+    "A=-True\nP = f'{A}'",
+    "A=~1\nP = f'{A}'",
+]
+MORE_CLASSES = [
+    "class C:\n    A = 'x'\n    P = [A for _ in [1]][0]",
+    "class C:\n    P = 'Good'\nC = C",
+    "class C:\n    P = 'Good'\n    P2 = P\n    def P(self): return 'Worse'",
+    "class C:\n    P = 'Good'\n    @property\n    def q(self): return self.P",
+    "class C:\n    __slots__ = ()\n    P = 'Good'",
+    "class C:\n    P = 'Good'\n    def __getattribute__(self, n): return 'Worse'",
+    "class C:\n    P = 'Good'\n    def __set_name__(self, o, n): o.P = 'Worse'\nclass D:\n"
+    "    x = C()",
+    "class S:\n    def __set_name__(self, o, n): o.P = 'Worse'\nclass C:\n    P = 'Good'\n"
+    "    x = S()",
+    "class S:\n    def __set_name__(self, o, n): setattr(o, 'P', 'Worse')\nclass C:\n"
+    "    P = 'Good'\n    x = S()",
+    "class S:\n    def __set_name__(self, o, n): setattr(self, 'a', o)\nclass C:\n"
+    "    P = 'Good'\n    x = S()\nC.x.a.P = 'Worse'",
+    "class M:\n    def __mro_entries__(self, bases): return (B,)\nclass B:\n"
+    "    def __init_subclass__(cls): cls.P='Worse'\nclass C(M()):\n    P = 'Good'",
+    "class B:\n    @classmethod\n    def __init_subclass__(cls): setattr(cls, 'P', 'Worse')\n"
+    "X = B\nclass C(X):\n    P = 'Good'",
+    "def B():\n    class B:\n        def __init_subclass__(cls): cls.Q = cls; cls.Q.P = 'Worse'\n"
+    "    return B\nclass C(B()):\n    P = 'Good'",
+    "class B:\n    def __init_subclass__(self): self.P = 'Worse'\nX = B\nclass C(X):\n"
+    "    P = 'Good'",
+    "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nB.f(C)",
+    "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nd = {'c': C}\n"
+    "B.f(d['c'])",
+    "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nc = C()\nB.f(type(c))",
+    "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nc = C()\n"
+    "B.f(c.__class__)",
+    "class B:\n    def f(self): self.P = 'Worse'\nclass C(B):\n    P = 'Good'\nC.f(C)",
+    "class B:\n    @classmethod\n    def f(cls): cls.P = 'Worse'\nclass C(B):\n    P = 'Good'\n"
+    "C.f()",
+    "class B:\n    @classmethod\n    def f(cls): setattr(cls, 'P', 'Worse')\nclass C(B):\n"
+    "    P = 'Good'\nC.f()",
+    "class B:\n    def __init__(self): self.__class__.P = 'Worse'\nclass C(B):\n    P = 'Good'\n"
+    "C()",
+    "class B:\n    def __init__(self, **k):\n        for a, b in k.items(): setattr(self, a, b)\n"
+    "class C:\n    P = 'Good'\nB.__init__(C, P='Worse')",
+    "class B:\n    def __setattr__(self, k, v): super().__setattr__(k, v)\nclass C:\n"
+    "    P = 'Good'\n",
 ]
 
 
@@ -824,7 +739,10 @@ CASES: list[Case] = [
     *((LIST + code, "P") for code in MORE_HANDED),
     *((LISTED + code, "P.a") for code in OF_LISTED),
     ("P = 'Good'\nfrom prompts import __dict__ as names\nnames['P'] = 'Worse'", "P"),
-    *MORE,
+    *((code, "P") for code in MORE),
+    *((code, "C.P") for code in MORE_CLASSES),
+    ("class C:\n    A = 'Worse'\nA = 'Good'\nclass D:\n    P = A", "D.P"),
+    ("class C:\n    P = 'Good'\nclass D(C):\n    pass", "D.P"),
 ]
 
 
