@@ -47,7 +47,7 @@ def read_text_value(
     messages and may have `roles`. Raises ContractError."""
     line, lines = _lines_of(document, key, text, source.split("\n"))
     if not (roles and holds_messages(text)):
-        return (_template("user", text, line, lines),)
+        return (MessageTemplate("user", text, line, lines),)
     whole = MessageTemplate("user", "", line, lines)
     try:
         inner = parse_json(text, document.path)
@@ -62,11 +62,8 @@ def read_text_value(
 
 
 def _moved(problem: Problem, whole: MessageTemplate) -> Problem:
-    fix = (
-        problem.fix
-        if problem.field
-        else (f"{problem.fix}; gatekeeper reads this text as a list of messages")
-    )
+    more = "" if problem.field else "; gatekeeper reads this text as a list of messages"
+    fix = f"{problem.fix}{more}"
     return replace(problem, line=whole.line_at(problem.line or 1), column=None, fix=fix)
 
 
@@ -85,11 +82,7 @@ def _message(
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)
-    return _template(role.lower(), content, line, lines)
-
-
-def _template(role: str, content: str, line: int, lines: tuple[int, ...]) -> MessageTemplate:
-    return MessageTemplate(role, content, line, lines)
+    return MessageTemplate(role.lower(), content, line, lines)
 
 
 def _lines_of(

@@ -131,28 +131,23 @@ class Tag:
             before = found[-1].name if found else "default"
             is_text = before in _TEXT_FILTERS or before == "join"
             first = not found or (len(found) == 1 and before == "default")
-            if not (first or (is_text and name in _TEXT_FILTERS)) or len(found) == _MOST_FILTERS:
-                self._refuse(f"the filter `{name}` cannot follow another filter")
-            if found and name in ("default", "d"):
+            follows = first or (is_text and name in _TEXT_FILTERS)
+            if not follows or len(found) == _MOST_FILTERS or (found and name in ("default", "d")):
                 self._refuse(f"the filter `{name}` cannot follow another filter")
             found.append(Filter("default" if name == "d" else name, texts))
         return found
 
     def _arguments(self, count: int) -> tuple[str, ...]:
-        if not count:
-            return ()
-        if not self._take("("):
-            self._refuse("a filter lacks its arguments", "write the arguments in parentheses")
         texts = []
         for index in range(count):
+            if not self._take("," if index else "("):
+                self._refuse("a filter lacks its arguments", "write the arguments in parentheses")
             text = self._text()
-            if text is None or (index and not text):
+            if text is None:
                 what = "an argument of a filter is not a text"
                 self._refuse(what, "write each argument as a text in quotes")
             texts.append(text)
-            if index + 1 < count and not self._take(","):
-                self._refuse("a filter lacks its arguments", "write the arguments in parentheses")
-        if not self._take(")"):
+        if count and not self._take(")"):
             self._refuse("a filter has too many arguments")
         return tuple(texts)
 

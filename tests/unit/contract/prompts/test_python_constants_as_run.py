@@ -139,6 +139,9 @@ MADE = [
 
 OF_CLASSES = [
     "C.P = 'Worse'",
+    "C.__dict__['P'] = 'Worse'",
+    "C.__class__.P = 'Worse'",
+    "del C.P\nC.P = 'Worse'",
     "setattr(C, 'P', 'Worse')",
     "setattr(C, 'A' 'B', 1)\nsetattr(C, chr(80), 'Worse')",
     "type.__setattr__(C, 'P', 'Worse')",
