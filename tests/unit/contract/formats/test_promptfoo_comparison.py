@@ -19,6 +19,7 @@ NOT_COMPARED = {
 """docs/formats.md says why."""
 
 
+@pytest.mark.long
 def test_every_case_is_decided() -> None:
     cases = generate(120, seed=3)
     found = gatekeeper_results(cases)

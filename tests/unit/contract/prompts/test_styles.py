@@ -273,7 +273,7 @@ def test_each_message_of_a_file_is_translated_with_its_lines() -> None:
         ("mustache", "{{!" * 100_000, "a tag is not closed"),
         ("mustache", "{{!}}" + "{{! " * 60_000 + "}}", None),
         ("nunjucks", "{{ " + "a + " * 60_000 + "a }}", "this tag is not closed"),
-        ("nunjucks", "{{ x }}\n" * 50_000, None),
+        pytest.param("nunjucks", "{{ x }}\n" * 50_000, None, marks=pytest.mark.long),
         ("fstring", "{a" * 100_000, "a single `{`"),
         ("fstring", "{a}" * 200_000, "more than 500,000 characters"),
     ],
