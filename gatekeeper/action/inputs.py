@@ -8,7 +8,7 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/variables
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -87,10 +87,10 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         history=_history(_input(environ, "history")),
         cache=_file(environ, "cache"),
         requirements=_file(environ, "requirements"),
-        formats=_formats(_input(environ, "formats")),
+        formats=cast(tuple[Format, ...], _chosen(environ, "formats", get_args(Format))),
         batch=_yes_or_no("batch", _input(environ, "batch")),
-        notify=_addresses(environ),
-        notify_on=_notify_on(_input(environ, "notify-on")),
+        notify=tuple(dict.fromkeys(_input(environ, "notify").split())),
+        notify_on=_chosen(environ, "notify-on", NEWS) or NEWS,
         notify_template=_input(environ, "notify-template") or None,
         api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
         server_url=server_url,
@@ -164,33 +164,21 @@ def _file(environ: Mapping[str, str], name: str) -> Path | None:
     return relative_path(name, text) if text else None
 
 
-def _formats(text: str) -> tuple[Format, ...]:
-    names = _names(text.lower())
-    unknown = [name for name in names if name not in get_args(Format)]
+def _chosen(environ: Mapping[str, str], name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of an input of which each has to be one of `known`."""
+    words = _names(_input(environ, name).lower())
+    unknown = [word for word in words if word not in known]
     if unknown:
-        known = ", ".join(get_args(Format))
-        raise UsageError(f"input formats: {unknown[0]!r} is not valid; use one or more of {known}")
-    return cast(tuple[Format, ...], names)
+        raise UsageError(
+            f"input {name}: {unknown[0]!r} is not valid; use one or more of {', '.join(known)}"
+        )
+    return words
 
 
 def _yes_or_no(name: str, text: str) -> bool:
     if text.lower() not in ("", "true", "false"):
         raise UsageError(f"input {name}: {text!r} is not valid; use true or false")
     return text.lower() == "true"
-
-
-def _addresses(environ: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_input(environ, "notify").split()))
-
-
-def _notify_on(text: str) -> tuple[str, ...]:
-    kinds = _names(text.lower())
-    unknown = [kind for kind in kinds if kind not in NEWS]
-    if unknown:
-        raise UsageError(
-            f"input notify-on: {unknown[0]!r} is not valid; use one or more of {', '.join(NEWS)}"
-        )
-    return kinds or NEWS
 
 
 def _run_url(server_url: str, repository: str, run_id: str | None) -> str | None:

@@ -24,8 +24,9 @@ _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 _TIPS_ONLY = "unadvertised object"
 
 
-class MissingCommits:
-    """Fetches commits by name. `thin`: a repository of our own, of which nothing is to be whole."""
+class Fetching:
+    """A repository that fetches commits by name. `thin`: one of our own, of which nothing is to be
+    whole."""
 
     def __init__(self, git: GitCommand, *, thin: bool = False) -> None:
         self._git = git
@@ -35,20 +36,29 @@ class MissingCommits:
         """Return whether the clone is shallow."""
         return self._git.run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    def has(self, sha: str) -> bool:
+    def has_commit(self, sha: str) -> bool:
         """Return whether the clone has the commit itself, not only its name in a child of it."""
         # In a partial clone `cat-file -e` would fetch it, and all of its history with it.
         options = ("--missing=allow-any", "--no-walk", "--ignore-missing")
         status, output, _ = self._git.attempt("rev-list", *options, sha)
         return not status and text(output).strip() == sha
 
-    def fetch(self, sha: str, remote: str, depth: int, refs: Sequence[str]) -> None:
-        """Fetch one commit and `depth - 1` generations before it.
+    def merge_base(self, base: str, head: str) -> str | None:
+        """Return the common ancestor of both commits; None if the clone does not contain one."""
+        status, output, error = self._git.attempt("merge-base", base, head)
+        if status > 1:
+            raise MeasurementError(f"git merge-base {base} {head} failed: {error}")
+        return text(output).strip() or None
+
+    def fetch_commit(
+        self, sha: str, remote: str = "origin", depth: int = 1, refs: Sequence[str] = ()
+    ) -> None:
+        """Fetch one commit and `depth - 1` generations before it, without changing a ref or branch.
 
         A server may refuse to give a commit by its name. Then the history of those of `refs`
-        that the remote has is fetched until the commit is in it.
+        that the remote has is fetched until the commit is in it. Raises MeasurementError.
         """
-        if self.has(_full_name(sha)):
+        if self.has_commit(_full_name(sha)):
             return
         # In a complete clone --depth would cut history off.
         cut = self._thin or self.is_shallow()
@@ -58,7 +68,17 @@ class MissingCommits:
         if _TIPS_ONLY not in error or not self._reached(sha, remote, refs, cut=cut):
             raise _failed(sha, remote, error)
 
-    def deepen(self, sha: str, remote: str, by: int, refs: Sequence[str]) -> None:
+    def grow(self, tips: Sequence[str], refs: Sequence[str] = ()) -> None:
+        """Fetch as much history as is needed to find the common ancestor of the two tips."""
+        for by in DEEPEN_BY:
+            if not self.is_shallow() or self.merge_base(*tips) is not None:
+                return
+            for sha in tips:
+                self.deepen(sha, by=by, refs=refs)
+
+    def deepen(
+        self, sha: str, remote: str = "origin", by: int = 50, refs: Sequence[str] = ()
+    ) -> None:
         """Fetch `by` more generations of the history that ends in `sha`."""
         if not self.is_shallow():
             return
@@ -76,7 +96,7 @@ class MissingCommits:
         for step in steps if cut else [None]:
             for ref in refs:
                 self._attempt(remote, ref, *([step] if step else []))
-                if self.has(sha):
+                if self.has_commit(sha):
                     return True
         return False
 

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from gatekeeper.contract.values.change import Change
-from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.errors import UsageError
 from gatekeeper.git.command import GitCommand, Option
-from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
+from gatekeeper.git.fetch import FETCH_ALL, Fetching, is_full_name
 from gatekeeper.git.merged import merged_change
 from gatekeeper.git.objects import CommitRevision, Objects, text
 from gatekeeper.git.worktree import (
@@ -41,17 +41,16 @@ class NoRepositoryError(UsageError):
     """There is no git repository in the folder, or no folder."""
 
 
-class Repository:
+class Repository(Fetching):
     """A git repository that is only read. Close it, or use it in a `with` statement.
 
     `root` is the top of the work tree; None in a bare repository. Not for several threads.
     """
 
     def __init__(self, root: Path | None, git: GitCommand, *, thin: bool = False) -> None:
+        super().__init__(git, thin=thin)
         self.root = root
-        self._git = git
         self._objects = Objects(git)
-        self._missing = MissingCommits(git, thin=thin)
 
     @classmethod
     def open(cls, path: Path, secret: Sequence[Option] = ()) -> Repository:
@@ -170,52 +169,11 @@ class Repository:
                 return True
         return False
 
-    def is_shallow(self) -> bool:
-        """Return whether the clone is shallow."""
-        return self._missing.is_shallow()
-
-    def has_commit(self, sha: str) -> bool:
-        """Return whether the clone has the commit itself, not only its name in a child of it."""
-        return self._missing.has(sha)
-
     def parents(self, sha: str) -> tuple[str, ...]:
         """Return the names of the commit's parents, whether the clone has them or not."""
         header = self._git.run("cat-file", "commit", sha).split(b"\n\n", 1)[0]
         lines = text(header).split("\n")
         return tuple(line.split(" ")[1] for line in lines if line.startswith("parent "))
-
-    def merge_base(self, base: str, head: str) -> str | None:
-        """Return the common ancestor of both commits; None if the clone does not contain one."""
-        status, output, error = self._git.attempt("merge-base", base, head)
-        if status > 1:
-            raise MeasurementError(f"git merge-base {base} {head} failed: {error}")
-        return text(output).strip() or None
-
-    # Fetching, for shallow clones
-
-    def fetch_commit(
-        self, sha: str, remote: str = "origin", depth: int = 1, refs: Sequence[str] = ()
-    ) -> None:
-        """Fetch one commit from the remote without changing a ref or branch.
-
-        `refs` are the remote's refs that contain it, for a remote that serves no commit by its
-        name. Raises MeasurementError.
-        """
-        self._missing.fetch(sha, remote, depth, refs)
-
-    def deepen(
-        self, sha: str, remote: str = "origin", by: int = 50, refs: Sequence[str] = ()
-    ) -> None:
-        """Fetch `by` more generations of the history that ends in `sha`."""
-        self._missing.deepen(sha, remote, by, refs)
-
-    def grow(self, tips: Sequence[str], refs: Sequence[str] = ()) -> None:
-        """Fetch as much history as is needed to find the common ancestor of the two tips."""
-        for by in DEEPEN_BY:
-            if not self.is_shallow() or self.merge_base(*tips) is not None:
-                return
-            for sha in tips:
-                self.deepen(sha, by=by, refs=refs)
 
     # Data
 

@@ -37,15 +37,9 @@ class NodeFailure:
 
     def as_error(self) -> CallFailed:
         """Return the error that the node's client raised."""
-        return CallFailed(
-            self.message,
-            retryable=self.retryable,
-            retry_after=self.retry_after,
-            fatal=self.fatal,
-            author=self.author,
-            billable=self.billable,
-            throttled=self.throttled,
-        )
+        given = asdict(self)
+        message, _ = given.pop("message"), given.pop("unexpected")
+        return CallFailed(message, **given)
 
 
 def as_data(value: Any) -> bytes:
@@ -112,15 +106,7 @@ class NodeModels:
         try:
             return self._redact.value(await self._models.complete(request))
         except CallFailed as error:
-            return NodeFailure(
-                self._redact.text(str(error)),
-                retryable=error.retryable,
-                retry_after=error.retry_after,
-                fatal=error.fatal,
-                author=error.author,
-                billable=error.billable,
-                throttled=error.throttled,
-            )
+            return NodeFailure(self._redact.text(str(error)), **vars(error))
         except Exception:
             text = self._redact.text(traceback.format_exc().rstrip())
             return NodeFailure(text, billable=True, unexpected=True)

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from gatekeeper.errors import PublishError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from github.Repository import Repository
 
 T = TypeVar("T")
+Call = TypeVar("Call", bound=Callable[..., Any])
 
 StatusState = Literal["success", "failure", "error", "pending"]
 
@@ -44,6 +46,26 @@ class Comment:
     id: int
     body: str
     url: str
+
+
+def tried_again(what: str, permission: str) -> Callable[[Call], Call]:
+    """Return the decorator of a call to GitHub, which is made again if that can help.
+
+    `what` says for errors what the call does, with the names of its arguments in braces, and
+    `permission` what the token needs for it.
+    """
+
+    def decorate(call: Call) -> Call:
+        names = call.__code__.co_varnames[1 : call.__code__.co_argcount]
+
+        @wraps(call)
+        def made(self: PullRequestApi, *args: Any, **more: Any) -> Any:
+            said = what.format_map({**dict(zip(names, args, strict=False)), **more})
+            return self._retry(said, permission, lambda: call(self, *args, **more))
+
+        return cast(Call, made)
+
+    return decorate
 
 
 class PullRequestApi:
@@ -70,19 +92,15 @@ class PullRequestApi:
         self._comments: dict[int, IssueComment] = {}
         self._login: str | None = None
 
+    @tried_again("read the pull request", "pull-requests: read")
     def head_sha(self, number: int) -> str:
         """Return the pull request's present head commit."""
+        return self._repo().get_pull(number).head.sha
 
-        def read() -> str:
-            return self._repo().get_pull(number).head.sha
-
-        return self._retry("read the pull request", "pull-requests: read", read)
-
+    @tried_again("read the comments", "pull-requests: write")
     def find_comment(self, number: int, marker: str) -> Comment | None:
         """Return the oldest comment of the gate's own account that has the marker."""
-        return self._retry(
-            "read the comments", "pull-requests: write", lambda: self._search(number, marker)
-        )
+        return self._search(number, marker)
 
     def create_comment(self, number: int, marker: str, body: str) -> Comment:
         """Post a comment, only once even if an answer of GitHub is lost."""
@@ -98,25 +116,26 @@ class PullRequestApi:
 
         return self._retry("post the comment", "pull-requests: write", create)
 
+    @tried_again("update the comment", "pull-requests: write")
     def update_comment(self, comment: Comment, body: str) -> Comment:
         """Replace a comment's text."""
-        return self._retry(
-            "update the comment", "pull-requests: write", lambda: self._edit(comment, body)
-        )
+        return self._edit(comment, body)
 
+    @tried_again("set the commit status", "statuses: write")
     def set_status(
         self, sha: str, state: StatusState, context: str, description: str, target_url: str | None
     ) -> None:
         """Add a commit status."""
+        extra = {"target_url": target_url} if target_url else {}
+        # Setting the same status again changes nothing: the latest of a context counts.
+        self._repo().get_commit(sha).create_status(
+            state, context=context, description=description, **extra
+        )
 
-        def create() -> None:
-            extra = {"target_url": target_url} if target_url else {}
-            # Setting the same status again changes nothing: the latest of a context counts.
-            self._repo().get_commit(sha).create_status(
-                state, context=context, description=description, **extra
-            )
-
-        self._retry("set the commit status", "statuses: write", create)
+    def _ask(self, verb: str, path: str, **sent: Any) -> Any:
+        """Return GitHub's answer to a request below the repository's address."""
+        address = f"{self._repo().url}/{path}"
+        return self._github().requester.requestJsonAndCheck(verb, address, **sent)[1]
 
     def _repo(self) -> Repository:
         if self._repository is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gatekeeper.action.github.client import PullRequestApi
+from gatekeeper.action.github.client import PullRequestApi, tried_again
 from gatekeeper.reports.markers import changes_marker, read_changes
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ class Issue:
 class IssueApi(PullRequestApi):
     """The calls to GitHub that the issue needs. Every method raises PublishError with advice."""
 
+    @tried_again("look for the issue", _PERMISSION)
     def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
         """Return the latest issue that the gate opened with the marker. With `closed`, closed
         issues count too."""
-        return self._retry(
-            "look for the issue", _PERMISSION, lambda: self._search_issue(marker, closed=closed)
-        )
+        return self._search_issue(marker, closed=closed)
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
         """Open an issue, only once even if an answer of GitHub is lost."""
@@ -56,15 +55,11 @@ class IssueApi(PullRequestApi):
 
         return self._retry("open the issue", _PERMISSION, create)
 
+    @tried_again("update the issue", _PERMISSION)
     def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
         """Change the title, the body and the state of an issue."""
-
-        def edit() -> Issue:
-            found = self._repo().get_issue(issue.number)
-            found.edit(title=title, body=body, state=state)
-            return Issue(issue.number, state, title, body, issue.url)
-
-        return self._retry("update the issue", _PERMISSION, edit)
+        self._repo().get_issue(issue.number).edit(title=title, body=body, state=state)
+        return Issue(issue.number, state, title, body, issue.url)
 
     def _search_issue(self, marker: str, *, closed: bool) -> Issue | None:
         state = "all" if closed else "open"

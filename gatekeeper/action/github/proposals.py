@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.action.github.client import PullRequestApi
+from gatekeeper.action.github.client import PullRequestApi, tried_again
 
 _CONTENTS = "contents: write"
 _PULLS = "pull-requests: write"
@@ -33,18 +33,15 @@ class GithubProposalApi(PullRequestApi):
     """The calls to GitHub that a proposal needs, by PyGithub. Every method raises PublishError with
     advice."""
 
+    @tried_again("read the branch {name}", "contents: read")
     def find_branch(self, name: str) -> Branch | None:
         """Return the branch; None if there is none."""
-
-        def read() -> Branch | None:
-            sha = self._tip(name)
-            if sha is None:
-                return None
-            found = self._repo().get_commit(sha)
-            own = self._is_own_account(found.author)
-            return Branch(name, sha, found.commit.tree.sha, own, found.commit.message)
-
-        return self._retry(f"read the branch {name}", "contents: read", read)
+        sha = self._tip(name)
+        if sha is None:
+            return None
+        found = self._repo().get_commit(sha)
+        own = self._is_own_account(found.author)
+        return Branch(name, sha, found.commit.tree.sha, own, found.commit.message)
 
     def commit_files(
         self, name: str, known: Branch | None, head_sha: str, files: Mapping[str, str], message: str
@@ -59,39 +56,38 @@ class GithubProposalApi(PullRequestApi):
             files: Texts by their path.
             message: The commit's message.
         """
-
-        def write() -> str:
-            below = self._repo().get_commit(head_sha).commit.tree.sha
-            rows = [{"path": path, "content": text, **_FILE} for path, text in files.items()]
-            tree = self._send("POST", "git/trees", base_tree=below, tree=rows)["sha"]
-            if known is not None and known.tree == tree:
-                return known.sha
-            parents = [head_sha] if known is None else [known.sha, head_sha]
-            made = self._send("POST", "git/commits", message=message, tree=tree, parents=parents)
-            return str(made["sha"])
-
-        sha = self._retry("commit the files", _CONTENTS, write)
+        sha = self._commit(known, head_sha, files, message)
         if known is None:
-            self._retry(f"create the branch {name}", _CONTENTS, lambda: self._create(name, sha))
+            self._create(name, sha)
         elif sha != known.sha:
-            self._retry(
-                f"update the branch {name}",
-                _CONTENTS,
-                lambda: self._send("PATCH", f"git/refs/heads/{name}", sha=sha, force=False),
-            )
+            self._update(name, sha)
         return sha
 
+    @tried_again("commit the files", _CONTENTS)
+    def _commit(
+        self, known: Branch | None, head_sha: str, files: Mapping[str, str], message: str
+    ) -> str:
+        below = self._repo().get_commit(head_sha).commit.tree.sha
+        rows = [{"path": path, "content": text, **_FILE} for path, text in files.items()]
+        tree = self._send("POST", "git/trees", base_tree=below, tree=rows)["sha"]
+        if known is not None and known.tree == tree:
+            return known.sha
+        parents = [head_sha] if known is None else [known.sha, head_sha]
+        made = self._send("POST", "git/commits", message=message, tree=tree, parents=parents)
+        return str(made["sha"])
+
+    @tried_again("update the branch {name}", _CONTENTS)
+    def _update(self, name: str, sha: str) -> None:
+        self._send("PATCH", f"git/refs/heads/{name}", sha=sha, force=False)
+
+    @tried_again("open the pull request", _PULLS)
     def open_pull_request(self, name: str, base: str, title: str, body: str) -> tuple[str, bool]:
         """Return the address of the open pull request from the branch, and whether it was opened
         now: only once even if an answer of GitHub is lost."""
-
-        def create() -> tuple[str, bool]:
-            for address in self._open_from(name):
-                return address, False
-            made = self._send("POST", "pulls", title=title, body=body, head=name, base=base)
-            return str(made["html_url"]), True
-
-        return self._retry("open the pull request", _PULLS, create)
+        for address in self._open_from(name):
+            return address, False
+        made = self._send("POST", "pulls", title=title, body=body, head=name, base=base)
+        return str(made["html_url"]), True
 
     def _open_from(self, name: str) -> Sequence[str]:
         owner = self._repository_name.partition("/")[0]
@@ -104,6 +100,7 @@ class GithubProposalApi(PullRequestApi):
             and getattr(pull.head.repo, "full_name", None) == self._repository_name
         ]
 
+    @tried_again("create the branch {name}", _CONTENTS)
     def _create(self, name: str, sha: str) -> None:
         from github import GithubException
 
@@ -125,6 +122,4 @@ class GithubProposalApi(PullRequestApi):
             raise
 
     def _send(self, verb: str, path: str, **body: Any) -> Any:
-        address = f"{self._repo().url}/{path}"
-        _, answer = self._github().requester.requestJsonAndCheck(verb, address, input=body or None)
-        return answer
+        return self._ask(verb, path, input=body or None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from gatekeeper.action.events import PREFIX
+from gatekeeper.action.github.client import tried_again
 from gatekeeper.action.github.review_comments import ReviewApi
 
 if TYPE_CHECKING:
@@ -78,74 +79,54 @@ class RepositoryApi(ReviewApi):
     """The calls to GitHub that events and commands need. Every method raises PublishError with
     advice."""
 
+    @tried_again("read the pull request", "pull-requests: read")
     def pull_request(self, number: int) -> PullRequestState:
         """Return the pull request's present state."""
-        return self._retry(
-            "read the pull request",
-            "pull-requests: read",
-            lambda: _state(self._repo().get_pull(number)),
-        )
+        return _state(self._repo().get_pull(number))
 
+    @tried_again("look for the pull request", "pull-requests: read")
     def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
         """Return the open pull requests from that branch of that repository, which may be a
         fork."""
         owner = repository.partition("/")[0]
+        found = self._repo().get_pulls(state="open", head=f"{owner}:{branch}")
+        states = (_state(pull) for pull in found)
+        # GitHub ignores a filter that it cannot make sense of.
+        return tuple(s for s in states if s.is_open and s.head_repository == repository)
 
-        def read() -> tuple[PullRequestState, ...]:
-            found = self._repo().get_pulls(state="open", head=f"{owner}:{branch}")
-            states = (_state(pull) for pull in found)
-            # GitHub ignores a filter that it cannot make sense of.
-            return tuple(s for s in states if s.is_open and s.head_repository == repository)
-
-        return self._retry("look for the pull request", "pull-requests: read", read)
-
+    @tried_again("look for the merged pull request", "pull-requests: read")
     def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
         """Return the pull requests whose merge made the commit."""
+        states = (_state(pull) for pull in self._repo().get_commit(sha).get_pulls())
+        return tuple(s for s in states if not s.is_open and s.merge_sha == sha)
 
-        def read() -> tuple[PullRequestState, ...]:
-            states = (_state(pull) for pull in self._repo().get_commit(sha).get_pulls())
-            return tuple(s for s in states if not s.is_open and s.merge_sha == sha)
-
-        return self._retry("look for the merged pull request", "pull-requests: read", read)
-
+    @tried_again("find the commit {ref}", "contents: read")
     def commit_sha(self, ref: str) -> str:
         """Return the full SHA of the commit that a branch, tag or commit name stands for."""
+        # PyGithub's own lazy commit would give back the name that it was asked by.
+        return str(self._ask("GET", f"commits/{quote(ref, safe='')}")["sha"])
 
-        def read() -> str:
-            # PyGithub's own lazy commit would give back the name that it was asked by.
-            address = f"{self._repo().url}/commits/{quote(ref, safe='')}"
-            _, answer = self._github().requester.requestJsonAndCheck("GET", address)
-            return str(answer["sha"])
-
-        return self._retry(f"find the commit {ref}", "contents: read", read)
-
+    @tried_again("read the role of {login}", "contents: read")
     def role(self, login: str) -> str:
         """Return a person's role in the repository: one of ROLES."""
         from github import GithubException
 
-        def read() -> str:
-            try:
-                address = f"{self._repo().url}/collaborators/{quote(login)}/permission"
-                _, answer = self._github().requester.requestJsonAndCheck("GET", address)
-            except GithubException as refused:
-                if refused.status == 404:
-                    return "none"
-                raise
-            # An organisation's own role has a name of its own, and stands on one of these.
-            named = [str(answer.get("role_name")), str(answer.get("permission"))]
-            return next((role for role in named if role in ROLES), "none")
+        try:
+            answer = self._ask("GET", f"collaborators/{quote(login)}/permission")
+        except GithubException as refused:
+            if refused.status == 404:
+                return "none"
+            raise
+        # An organisation's own role has a name of its own, and stands on one of these.
+        named = [str(answer.get("role_name")), str(answer.get("permission"))]
+        return next((role for role in named if role in ROLES), "none")
 
-        return self._retry(f"read the role of {login}", "contents: read", read)
-
+    @tried_again("read the comments", "pull-requests: read")
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
         """Return all comments. Whether the gate wrote a comment is only checked if it has the
         marker."""
-
-        def read() -> tuple[Remark, ...]:
-            comments = self._repo().get_issue(number).get_comments()
-            return tuple(self._remark(comment, marker) for comment in comments)
-
-        return self._retry("read the comments", "pull-requests: read", read)
+        comments = self._repo().get_issue(number).get_comments()
+        return tuple(self._remark(comment, marker) for comment in comments)
 
     def _remark(self, comment: IssueComment, marker: str) -> Remark:
         body = comment.body or ""
@@ -160,62 +141,48 @@ class RepositoryApi(ReviewApi):
             node=comment.node_id,
         )
 
+    @tried_again("find out whether a comment was edited", "pull-requests: read")
     def is_edited(self, remark: Remark) -> bool:
         """Return whether anybody edited the comment's text since it was posted."""
         if not remark.touched:
             return False
-
-        def read() -> bool:
-            query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }"
-            _, answer = self._github().requester.graphql_query(query, {"id": remark.node})
-            node = answer["data"]["node"]
-            if not isinstance(node, dict):
-                raise LookupError("node")
-            return node["lastEditedAt"] is not None
-
         # Reactions and hiding may touch a comment as well, so REST's times alone do not tell.
-        return self._retry("find out whether a comment was edited", "pull-requests: read", read)
+        query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }"
+        _, answer = self._github().requester.graphql_query(query, {"id": remark.node})
+        node = answer["data"]["node"]
+        if not isinstance(node, dict):
+            raise LookupError("node")
+        return node["lastEditedAt"] is not None
 
+    @tried_again("react to the comment", "pull-requests: write")
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
         """Put a reaction on a comment."""
+        self._repo().get_issue(number).get_comment(comment_id).create_reaction(reaction)
 
-        def create() -> None:
-            self._repo().get_issue(number).get_comment(comment_id).create_reaction(reaction)
-
-        self._retry("react to the comment", "pull-requests: write", create)
-
+    @tried_again("read the workflow runs", "actions: read")
     def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
         """Return the runs whose head is the commit, the latest first."""
+        found = [_run(run) for run in self._repo().get_workflow_runs(head_sha=sha)]
+        return tuple(sorted(found, key=lambda run: run.created, reverse=True))
 
-        def read() -> tuple[WorkflowRun, ...]:
-            found = [_run(run) for run in self._repo().get_workflow_runs(head_sha=sha)]
-            return tuple(sorted(found, key=lambda run: run.created, reverse=True))
-
-        return self._retry("read the workflow runs", "actions: read", read)
-
+    @tried_again("read the commit statuses", "statuses: read")
     def run_of_status(self, sha: str, context: str) -> int | None:
         """Return the workflow run that the gate's latest status with that name links to."""
         from github.CommitStatus import CommitStatus
         from github.PaginatedList import PaginatedList
 
-        def read() -> int | None:
-            # PyGithub asks by an address that GitHub no longer describes.
-            address = f"{self._repo().url}/commits/{sha}/statuses"
-            for status in PaginatedList(CommitStatus, self._github().requester, address, None):
-                if status.context == context and self._is_own_account(status.creator):
-                    found = _RUN_ADDRESS.search(status.target_url or "")
-                    return int(found[1]) if found else None
-            return None
+        # PyGithub asks by an address that GitHub no longer describes.
+        address = f"{self._repo().url}/commits/{sha}/statuses"
+        for status in PaginatedList(CommitStatus, self._github().requester, address, None):
+            if status.context == context and self._is_own_account(status.creator):
+                found = _RUN_ADDRESS.search(status.target_url or "")
+                return int(found[1]) if found else None
+        return None
 
-        return self._retry("read the commit statuses", "statuses: read", read)
-
+    @tried_again("read the workflow run", "actions: read")
     def workflow_run(self, run: int) -> WorkflowRun:
         """Return the present state of one workflow run."""
-        return self._retry(
-            "read the workflow run",
-            "actions: read",
-            lambda: _run(self._repo().get_workflow_run(run)),
-        )
+        return _run(self._repo().get_workflow_run(run))
 
     def rerun(self, run: WorkflowRun) -> None:
         """Run the run's failed jobs again, or all of them if none failed."""
@@ -228,8 +195,7 @@ class RepositoryApi(ReviewApi):
             if asked and self._repo().get_workflow_run(run.id).conclusion is None:
                 return
             asked = True
-            address = f"{self._repo().url}/actions/runs/{run.id}/{what}"
-            self._github().requester.requestJsonAndCheck("POST", address)
+            self._ask("POST", f"actions/runs/{run.id}/{what}")
 
         self._retry("run the gate's job again", "actions: write", ask)
 

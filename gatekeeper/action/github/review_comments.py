@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.action.github.client import PullRequestApi
+from gatekeeper.action.github.client import PullRequestApi, tried_again
 from gatekeeper.reports.markdown.revert import Suggestion
 
 if TYPE_CHECKING:
@@ -99,23 +99,19 @@ def _shown_lines(patch: str) -> Iterator[tuple[int, int]]:
 class ReviewApi(PullRequestApi):
     """The calls to GitHub that suggestions need. Every method raises PublishError with advice."""
 
+    @tried_again("read the review comments", _PERMISSION)
     def review_comments(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
         """Return the comments on lines that begin with the marker and are the gate's own. A person
         whose token the gate uses may quote one, and a quote is never deleted."""
-        return self._retry(
-            "read the review comments", _PERMISSION, lambda: self._own_reviews(number, marker)
-        )
+        return self._own_reviews(number, marker)
 
+    @tried_again("read the pull request's files", "pull-requests: read")
     def changed_file(self, number: int, path: str) -> ChangedFile | None:
         """Return a file that the pull request adds or changes; None for any other."""
-
-        def read() -> ChangedFile | None:
-            for file in self._pages(f"pulls/{number}/files"):
-                if file["filename"] == path and file["status"] != "removed":
-                    return ChangedFile(file["sha"], file.get("patch"))
-            return None
-
-        return self._retry("read the pull request's files", "pull-requests: read", read)
+        for file in self._pages(f"pulls/{number}/files"):
+            if file["filename"] == path and file["status"] != "removed":
+                return ChangedFile(file["sha"], file.get("patch"))
+        return None
 
     def create_review_comment(
         self, number: int, sha: str, marker: str, place: Suggestion, body: str
@@ -133,35 +129,25 @@ class ReviewApi(PullRequestApi):
             if tried and any(c.body == body for c in self._own_reviews(number, marker)):
                 return
             tried = True
-            address = f"{self._repo().url}/pulls/{number}/comments"
-            self._github().requester.requestJsonAndCheck("POST", address, input=sent)
+            self._ask("POST", f"pulls/{number}/comments", input=sent)
 
         self._retry("post the suggestion", _PERMISSION, create)
 
+    @tried_again("update the suggestion", _PERMISSION)
     def edit_review_comment(self, comment: ReviewComment, body: str) -> None:
         """Replace the text of a comment on lines."""
+        self._ask("PATCH", f"pulls/comments/{comment.id}", input={"body": body})
 
-        def edit() -> None:
-            address = self._address(comment)
-            self._github().requester.requestJsonAndCheck("PATCH", address, input={"body": body})
-
-        self._retry("update the suggestion", _PERMISSION, edit)
-
+    @tried_again("delete the suggestion", _PERMISSION)
     def delete_review_comment(self, comment: ReviewComment) -> None:
         """Delete a comment on lines."""
         from github import GithubException
 
-        def delete() -> None:
-            try:
-                self._github().requester.requestJsonAndCheck("DELETE", self._address(comment))
-            except GithubException as refused:
-                if refused.status != 404:  # somebody deleted it already
-                    raise
-
-        self._retry("delete the suggestion", _PERMISSION, delete)
-
-    def _address(self, comment: ReviewComment) -> str:
-        return f"{self._repo().url}/pulls/comments/{comment.id}"
+        try:
+            self._ask("DELETE", f"pulls/comments/{comment.id}")
+        except GithubException as refused:
+            if refused.status != 404:  # somebody deleted it already
+                raise
 
     def _own_reviews(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
         from github.PullRequestComment import PullRequestComment
@@ -182,11 +168,7 @@ class ReviewApi(PullRequestApi):
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page by page."""
         for page in count(1):
-            _, items = self._github().requester.requestJsonAndCheck(
-                "GET",
-                f"{self._repo().url}/{path}",
-                parameters={"per_page": _PAGE, "page": page},
-            )
+            items = self._ask("GET", path, parameters={"per_page": _PAGE, "page": page})
             yield from items
             if len(items) < _PAGE:
                 return
