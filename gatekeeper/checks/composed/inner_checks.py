@@ -20,9 +20,8 @@ CHECKS: Parameters = {
     "maxItems": MOST_CHECKS,
     "items": {"type": "object"},
     "description": (
-        "A list of 1 to 20 checks. Each has `type` and its parameters, and "
-        "may have `name` and `not`. A check in the list may contain other "
-        "checks, up to three levels deep."
+        "A list of 1 to 20 checks, with `type`, parameters, `name` and `not`. "
+        "They may contain other checks, up to three levels deep."
     ),
 }
 

@@ -68,8 +68,7 @@ CHECK = Check(
         checks={
             **CHECKS,
             "description": (
-                "A list of 1 to 20 checks. Each has `type` and its "
-                "parameters, and may have `name`, `not` and `weight`."
+                "A list of 1 to 20 checks, with `type`, parameters, `name`, `not` and `weight`."
             ),
         },
         min={

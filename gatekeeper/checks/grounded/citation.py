@@ -154,14 +154,12 @@ CHECK = Check(
         ids={
             "type": "array",
             "items": {"type": ["string", "integer"]},
-            "description": (
-                "A list of the ids that the output may cite. Set `ids` or `context`, not both."
-            ),
+            "description": ("A list of the ids that the output may cite, instead of `context`."),
         },
         each_sentence={
             "type": "boolean",
             "default": False,
-            "description": "True or false: whether each sentence must have a citation.",
+            "description": "Whether each sentence must have a citation.",
         },
         field=FIELD,
     ),

@@ -10,8 +10,8 @@ from gatekeeper.checks.check import ParameterError, Parameters
 CONTEXT: Parameters = {
     "type": ["array", "object", "string"],
     "description": (
-        'The documents to cite or quote, usually `"{{ documents }}"`. Write a text, a list of '
-        "texts, a list of mappings, or a mapping from ids to texts."
+        'The documents to cite or quote, usually `"{{ documents }}"`: a text, a '
+        "list of texts or mappings, or a mapping from ids to texts."
     ),
 }
 

@@ -108,10 +108,7 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,
-            "description": (
-                "The smallest length of a quotation in characters. The check ignores shorter "
-                "quotations."
-            ),
+            "description": ("The shortest quotation, in characters, that is looked up."),
         },
         field=FIELD,
     ),

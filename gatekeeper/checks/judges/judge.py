@@ -169,16 +169,16 @@ CHECK = Check(
         judge={
             "enum": [*PRESETS],
             "description": (
-                "The kind of judge: `rubric`, `faithful`, `tone`, `answers_question`, `complies` "
-                "or `prefer`. A judge of the kind `prefer` compares the outputs of base and head."
+                "The kind of judge: `rubric`, `faithful`, `tone`, `answers_question`, "
+                "`complies` or `prefer`."
             ),
         },
         criteria={
             "type": "string",
             "minLength": 1,
             "description": (
-                "For `rubric`: a description of a good output. For `prefer`: a description of the "
-                "qualities that make one output better than the other."
+                "A description of a good output, for `rubric`, or of what makes one "
+                "output better than the other, for `prefer`."
             ),
         },
         tone={
@@ -189,15 +189,15 @@ CHECK = Check(
         context={
             "type": _TEXT_OR_DATA,
             "description": (
-                "The text that must support the output, such as `{{ "
-                "documents }}`. `faithful` requires this parameter."
+                "The text that must support the output, such as `{{ documents }}`; "
+                "required for `faithful`."
             ),
         },
         question={
             "type": _TEXT_OR_DATA,
             "description": (
-                "The question that the output answers. By default, `answers_question` uses the "
-                "last message of the user."
+                "The question that the output answers, for `answers_question` by default "
+                "the user's last message."
             ),
         },
         reference={
@@ -208,17 +208,16 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "description": (
-                "For `complies`: the rules that the output must obey. By "
-                "default, the rules are the prompt that produced the output, without the input."
+                "For `complies`: the rules that the output must obey, by default the "
+                "prompt that produced it, without the input."
             ),
         },
         rule={
             "type": "string",
             "minLength": 1,
             "description": (
-                "For `complies`: one rule. The judge grades only this rule, and reads it "
-                "together with `instructions`. With `rule`, the default of `instructions` is "
-                "base's prompt, also for the outputs of head."
+                "For `complies`: the only rule that the judge grades. It reads the rule "
+                "together with `instructions`, by default base's prompt."
             ),
         },
         choices={
@@ -235,9 +234,8 @@ CHECK = Check(
             "maxProperties": 10,
             "additionalProperties": {"type": "string", "minLength": 1},
             "description": (
-                "A mapping from levels to their meaning, such as {1: "
-                "useless, 2: helps a little, 3: solves the problem}. "
-                "Set `scale` or `choices`, not both."
+                "A mapping from levels to their meaning, such as {1: useless, 2: helps a "
+                "little, 3: solves the problem}, instead of `choices`."
             ),
         },
         **{
@@ -245,18 +243,15 @@ CHECK = Check(
                 "x-looser": "down if written",
                 "type": ["number", "string"],
                 "description": (
-                    "The lowest verdict that passes: a choice, a level of the scale, or a score "
-                    "from 0 to 1. By default, an output passes with a score of at least 0.75. For "
-                    "`faithful`, the score is the share of supported claims, and the default is 1."
+                    "The lowest verdict that passes: a choice, a level of the scale, or a "
+                    "score from 0 to 1. The default is a score of 0.75, and 1 for `faithful`."
                 ),
             }
         },
         prompt={
             "type": "string",
             "minLength": 1,
-            "description": (
-                "The path of a prompt file for the judge. This file replaces the built-in prompt."
-            ),
+            "description": ("The path of a prompt file that replaces the judge's built-in prompt."),
         },
         field=FIELD,
         model={**_MODEL, "description": "The model that grades, such as `openai/gpt-4o-mini`."},
@@ -265,14 +260,15 @@ CHECK = Check(
             "minItems": 1,
             "maxItems": 9,
             "items": _MODEL,
-            "description": "A list of models that all grade the output. Set `models` or `model`, "
-            "not both.",
+            "description": "A list of models that all grade the output, instead of `model`.",
         },
         decide={
             "enum": ["majority", "unanimous"],
             "default": "majority",
-            "description": "With several judges: `majority` if more than half of the judges must "
-            "pass the output, `unanimous` if all judges must pass the output.",
+            "description": (
+                "With several judges: `majority` if more than half of them must pass the "
+                "output, `unanimous` if all must."
+            ),
         },
         repeat={
             "x-looser": "change",
@@ -281,8 +277,7 @@ CHECK = Check(
             "maximum": 9,
             "default": 1,
             "description": (
-                "The number of times that each judge grades the output. If a judge grades the "
-                "output several times, the majority of its verdicts counts."
+                "How often each judge grades the output; the majority of its verdicts counts."
             ),
         },
         params={
@@ -295,9 +290,8 @@ CHECK = Check(
         structured={
             "type": "boolean",
             "description": (
-                "True or false: whether the request contains a JSON Schema "
-                "for the judge's answer. The default is true if the provider "
-                "is known to support schemas."
+                "Whether the request has a JSON Schema for the judge's answer; by "
+                "default, if the provider is known to take one."
             ),
         },
     ),

@@ -68,8 +68,7 @@ CHECK = Check(
             "minimum": 1,
             "maximum": 20,
             "description": (
-                "The largest number of messages that the simulated user may write to reach its "
-                "goal, from 1 to 20."
+                "How many messages, from 1 to 20, the simulated user may write to reach its goal."
             ),
         },
     ),

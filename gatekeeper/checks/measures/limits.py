@@ -53,7 +53,7 @@ def _check(
     return Check(own, prepare, group="measures", examples=(example,), about=about)
 
 
-_MAX_MS = ("max_ms", "The longest time that passes, a number of milliseconds above 0.")
+_MAX_MS = ("max_ms", "The longest time that passes, in milliseconds.")
 
 COST = _check(
     """
@@ -62,7 +62,7 @@ The call cost at most `max_usd` US dollars.
 If the price is unknown, the check is undetermined. An answer from a recording has the cost of the
 recorded call.
 """,
-    ("max_usd", "The highest cost that passes, a number of US dollars above 0."),
+    ("max_usd", "The highest cost that passes, in US dollars."),
     lambda completion: completion.cost_usd,
     (
         "the price of the call is not known",

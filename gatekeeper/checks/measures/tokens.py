@@ -54,7 +54,7 @@ CHECK = Check(
             "x-looser": "up",
             "type": "integer",
             "minimum": 1,
-            "description": "The largest number of tokens that passes, a whole number of 1 or more.",
+            "description": "The largest number of tokens that passes.",
         },
         of={
             "enum": ["both", "prompt", "answer"],

@@ -81,16 +81,14 @@ CHECK = Check(
         checks={
             **CHECKS,
             "description": (
-                "A list of 1 to 20 checks. Each has `type` and its "
-                "parameters, and may have `name`, `not` and `weight`."
+                "A list of 1 to 20 checks, with `type`, parameters, `name`, `not` and `weight`."
             ),
         },
         metrics={
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "description": (
-                "The name of the score of each check, in the order of `checks`. By default, the "
-                "names of the checks."
+                "The names of the scores, in the order of `checks`; by default the checks' names."
             ),
         },
         context={

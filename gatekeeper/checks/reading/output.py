@@ -31,22 +31,17 @@ FIELD: Parameters = {
 IGNORE_CASE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": (
-        "True or false: whether the check ignores the difference between upper and lower case."
-    ),
+    "description": ("Whether upper and lower case are equal."),
 }
 EXACT_UNICODE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": (
-        "True or false: whether the check tells apart the two forms of a character with an accent: "
-        "one code point (NFC), or a letter and a mark (NFD)."
-    ),
+    "description": ("Whether the two forms of an accent (NFC and NFD) are told apart."),
 }
 STRIP: Parameters = {
     "type": "boolean",
     "default": True,
-    "description": "True or false: whether the check ignores white space around the output.",
+    "description": "Whether white space around the output is ignored.",
 }
 
 _SHOWN = 80

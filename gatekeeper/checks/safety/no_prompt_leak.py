@@ -104,8 +104,7 @@ CHECK = Check(
             "enum": ["system", "prompt"],
             "default": "system",
             "description": (
-                "The text that the output must not repeat: the `system` "
-                "messages, or the whole `prompt`."
+                "What must not be repeated: the `system` messages, or the whole `prompt`."
             ),
         },
         allow={

@@ -111,9 +111,8 @@ CHECK = Check(
             "items": {"enum": list(COUNTRIES)},
             "minItems": 1,
             "description": (
-                "A list of two-letter codes of countries, such as `[US, DE]`. The check then "
-                "also finds national ids of these countries, and their telephone numbers without a "
-                "country code."
+                "A list of two-letter codes of countries, such as `[US, DE]`, whose "
+                "national ids and telephone numbers are also found."
             ),
         },
         allow={

@@ -118,15 +118,13 @@ CHECK = Check(
             **_CODES,
             "type": ["string", "array"],
             "description": (
-                "The code of the expected language, or a list of codes. One of the "
-                "codes must match."
+                "The code of the expected language, or a list of codes of which one must match."
             ),
         },
         among={
             **_CODES,
             "description": (
-                "A list of codes of languages. The check assumes that the output is in one of "
-                "these languages or in a language of `value`."
+                "A list of codes of the languages, besides `value`, that the output may be in."
             ),
         },
         min={

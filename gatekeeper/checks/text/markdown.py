@@ -130,8 +130,8 @@ CHECK = Check(
         list={
             "enum": [True, False, "bullet", "ordered"],
             "description": (
-                "True if a list is required, false if lists are forbidden, or the kind of list "
-                "that is required (bullet or ordered)."
+                "True if a list is required, false if lists are forbidden, or the "
+                "required kind, bullet or ordered."
             ),
         },
         heading={
@@ -140,16 +140,16 @@ CHECK = Check(
             "maximum": 6,
             "minLength": 1,
             "description": (
-                "True if a heading is required, false if headings are forbidden, or the level or "
-                "the text of a required heading."
+                "True if a heading is required, false if headings are forbidden, or the "
+                "required level or text."
             ),
         },
         code={
             "type": ["boolean", "string"],
             "minLength": 1,
             "description": (
-                "True if a code block is required, false if code blocks are forbidden, or the "
-                "language of a required code block."
+                "True if a code block is required, false if code blocks are forbidden, or"
+                " the required language."
             ),
         },
         links_in={

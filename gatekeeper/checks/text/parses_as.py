@@ -160,9 +160,8 @@ CHECK = Check(
             "type": "boolean",
             "default": False,
             "description": (
-                "True or false: whether the check reads the fenced code blocks instead of the "
-                "whole output. At least one block must be valid. If there are no blocks, the "
-                "check reads the whole output."
+                "True to read the fenced code blocks, of which one must be valid, instead"
+                " of the whole output."
             ),
         },
         field=FIELD,

@@ -226,13 +226,13 @@ CHECK = Check(
         },
         schema={
             "type": ["object", "string", "boolean"],
-            "description": ("A JSON Schema for all arguments, or the path of a JSON Schema file."),
+            "description": ("A JSON Schema for all arguments, or the path of a file with one."),
         },
         order={
             **_NAMES,
             "description": (
-                "A list of tools that must be called in this order. Calls of "
-                "other tools may come between these calls."
+                "A list of tools that must be called in this order; other calls may come "
+                "between them."
             ),
         },
         allowed={
@@ -242,15 +242,13 @@ CHECK = Check(
             "minProperties": 1,
             "additionalProperties": {"type": ["object", "boolean"]},
             "description": (
-                "A list of the tools that may be called, or a mapping from the names of these "
-                "tools to JSON Schemas for all their arguments."
+                "A list of the tools that may be called, or a mapping from their names to"
+                " JSON Schemas for their arguments."
             ),
         },
         parallel={
             "type": "boolean",
-            "description": (
-                "True if the answer must have several tool calls; false if at most one is allowed."
-            ),
+            "description": ("True if several calls are required, false if at most one is allowed."),
         },
         none={
             "type": "boolean",

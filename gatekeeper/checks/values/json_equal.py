@@ -141,14 +141,12 @@ CHECK = Check(
         ignore_order={
             "type": "boolean",
             "default": False,
-            "description": (
-                "True or false: whether the check ignores the order of items in lists."
-            ),
+            "description": ("Whether the order of items in lists is ignored."),
         },
         ignore_keys={
             "type": "array",
             "items": {"type": "string"},
-            "description": "A list of keys that the check ignores at every level, such as [id].",
+            "description": "A list of keys to ignore at every level, such as [id].",
         },
         field=FIELD,
     ),

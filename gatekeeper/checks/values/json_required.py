@@ -54,7 +54,7 @@ CHECK = Check(
         allow_null={
             "type": "boolean",
             "default": True,
-            "description": "True or false: whether a required field may be null.",
+            "description": "Whether a required field may be null.",
         },
         field=FIELD,
     ),

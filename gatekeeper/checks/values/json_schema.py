@@ -88,16 +88,12 @@ CHECK = Check(
         required=("schema",),
         schema={
             "type": ["string", "object"],
-            "description": (
-                "A JSON Schema, or the path of a .json or .yaml file that contains a JSON Schema."
-            ),
+            "description": ("A JSON Schema, or the path of a .json or .yaml file with one."),
         },
         formats={
             "type": "boolean",
             "default": False,
-            "description": (
-                "True or false: whether the check also tests the `format` keywords of the schema."
-            ),
+            "description": ("Whether `format` keywords are tested."),
         },
         field=FIELD,
     ),

@@ -119,9 +119,8 @@ CHECK = Check(
         in_text={
             "enum": ["point", "comma"],
             "description": (
-                "The decimal separator, `point` or `comma`. With `in_text`, the "
-                "number may be a part of a text, like `1,234.50 EUR` or "
-                "`1.234,50 EUR`."
+                "The decimal separator, `point` or `comma`, of a number within a text, "
+                "like `1,234.50 EUR` or `1.234,50 EUR`."
             ),
         },
         field=FIELD,

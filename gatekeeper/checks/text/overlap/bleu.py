@@ -63,8 +63,8 @@ CHECK = Check(
             "enum": ["exp", "floor"],
             "default": "exp",
             "description": (
-                "The rule for texts that share, for example, no sequence of four words: exp lowers "
-                "the score, floor makes the score almost 0."
+                "For texts that share, for example, no four words in a row: exp lowers "
+                "the score, floor makes it almost 0."
             ),
         },
         ignore_case=IGNORE_CASE,

@@ -51,8 +51,9 @@ CHECK = Check(
             "minimum": 0,
             "maximum": 4,
             "default": 0,
-            "description": "The length of the longest word sequence to compare, in addition to "
-            "characters: 0 for chrF, 2 for chrF++.",
+            "description": (
+                "The longest word sequence to compare besides characters: 0 for chrF, 2 for chrF++."
+            ),
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,
