@@ -28,84 +28,52 @@ class Side:
     is_head: bool = False
 
 
-Key = Callable[[Side], Hashable | None]
-
-
-def _parts(side: Side) -> Hashable | None:
-    """Return what a suite of another tool calls the prompt and the model."""
-    return (side.file, side.sketch.parts) if side.sketch.parts else None
-
-
-def _name(side: Side) -> Hashable | None:
-    return side.sketch.name
-
-
-def _place(side: Side) -> Hashable | None:
-    """Return the place of the contract and its prompt: the contract may have a new name."""
-    part = side.sketch.path.removeprefix(side.sketch.file)
-    return (side.file, part, side.prompt) if side.prompt else None
-
-
-def _prompt_and_model(side: Side) -> Hashable | None:
-    contract = side.load()
-    return (side.prompt, contract.target.model) if side.prompt and contract else None
-
-
-def _text_and_model(side: Side) -> Hashable | None:
-    contract = side.load()
-    text = _text(contract)
-    return (text, contract.target.model) if text and contract else None
-
-
-def _prompt_in_suite(side: Side) -> Hashable | None:
-    return (side.file, side.prompt) if side.sketch.is_foreign and side.prompt else None
-
-
-def _text_in_suite(side: Side) -> Hashable | None:
-    text = _text(side.load()) if side.sketch.is_foreign else None
-    return (side.file, text) if text else None
-
-
-def _text(contract: Contract | None) -> Hashable | None:
-    """Return what the prompts of a contract say, in the order in which they are sent."""
-    if contract is None:
-        return None
-    prompts = (*(step.prompt for step in contract.target.steps), contract.target.prompt)
-    return tuple((m.role, m.content) for prompt in prompts for m in prompt.messages)
-
-
-def _file_in_suite(side: Side) -> Hashable | None:
-    """Return the prompt's own file and the model. A suite can call another prompt by the same
-    name."""
-    known = _file_of_suite(side)
-    return (side.file, known) if known else None
-
-
-def _file_of_suite(side: Side) -> Hashable | None:
-    """Return the same without the suite, which may have moved: its folder gives it its name."""
-    known = _prompt_and_model(side) if side.sketch.is_foreign and side.prompt else None
-    return known if known and prompt_file(side.prompt or "") != side.file else None
-
-
-def _broken(side: Side) -> Hashable | None:
-    """Return the file of a contract that could not be read at base, and so has no name there."""
-    return side.file if side.sketch.name is None or side.is_head else None
-
-
-_KEYS: tuple[Key, ...] = (
-    _file_in_suite,
-    _file_of_suite,
-    _parts,
-    _name,
-    _place,
-    _prompt_and_model,
-    _text_and_model,
-    _prompt_in_suite,
-    _text_in_suite,
-    _broken,
+_RANKS = (
+    "file of the prompt in its suite",
+    "file of the prompt",
+    "names in a suite",
+    "name",
+    "place",
+    "prompt and model",
+    "text and model",
+    "prompt in a suite",
+    "text in a suite",
+    "broken",
 )
 """What two contracts have in common that are the same, the surest first. The prompt's place comes
 before its text: a copy of the old text must not stand in for a prompt that became worse."""
+
+
+def _key(side: Side, rank: str) -> Hashable | None:
+    """Return what a contract has of this rank; None if it has nothing. A contract is only loaded if
+    it must be."""
+    sketch, file, prompt = side.sketch, side.file, side.prompt
+    if rank == "names in a suite":  # what it calls the prompt and the model
+        return (file, sketch.parts) if sketch.parts else None
+    if rank == "name":
+        return sketch.name
+    if rank == "place":  # the contract may have a new name
+        return (file, sketch.path.removeprefix(sketch.file), prompt) if prompt else None
+    if rank == "prompt in a suite":
+        return (file, prompt) if sketch.is_foreign and prompt else None
+    if rank == "broken":  # a contract that could not be read at base has no name there
+        return file if sketch.name is None or side.is_head else None
+    of_suite = rank not in ("prompt and model", "text and model")
+    if (of_suite and not sketch.is_foreign) or (rank.startswith(("file", "prompt")) and not prompt):
+        return None
+    contract = side.load()
+    if contract is None:
+        return None
+    model = contract.target.model
+    if rank.startswith("text"):
+        text = tuple((m.role, m.content) for p in contract.target.prompts for m in p.messages)
+        return ((file, text) if of_suite else (text, model)) if text else None
+    if rank == "prompt and model":
+        return prompt, model
+    # A suite can call another prompt by the same name, and its folder gives a suite its own name.
+    if prompt_file(prompt or "") == file:
+        return None
+    return (file, prompt, model) if rank.endswith("suite") else (prompt, model)
 
 
 def is_in(place: str, places: Collection[str]) -> bool:
@@ -131,17 +99,17 @@ def pair_contracts(heads: Mapping[str, Side], bases: Mapping[str, Side]) -> Pair
     among several that are alike, one in the same file goes first."""
     pairs = Pairs()
     left = dict(bases)
-    for key in _KEYS:
+    for rank in _RANKS:
         waiting = {path: side for path, side in heads.items() if path not in pairs.old}
         if not waiting or not left:
             break
         alike: dict[Hashable, list[str]] = defaultdict(list)
         for path, side in left.items():
-            found = key(side)
+            found = _key(side, rank)
             if found is not None:
                 alike[found].append(path)
         for path, side in waiting.items():
-            candidates = [old for old in alike.get(key(side), ()) if old in left]
+            candidates = [old for old in alike.get(_key(side, rank), ()) if old in left]
             if candidates:
                 same = (old for old in candidates if left[old].file == side.file)
                 pairs.old[path] = next(same, candidates[0])

@@ -236,12 +236,11 @@ def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int
 
 
 class _Walk:
-    """Nodes to plain data. Visits are counted, because aliases make few nodes into many."""
+    """Nodes to plain data."""
 
     def __init__(self, path: str, first_line: int) -> None:
         self._path = path
         self._first_line = first_line
-        self._visits = 0
         self.places: dict[KeyPath, Place] = {}
         self.keys: dict[KeyPath, Place] = {}
         self.text_lines: dict[KeyPath, int] = {}
@@ -264,14 +263,13 @@ class _Walk:
             parts = node.value if isinstance(node, yaml.SequenceNode) else chain(*node.value)
             sizes[id(node)] = total = 1 + sum(size(part, depth + 1) for part in parts)
             if total > MAX_VALUES:
-                raise self._too_many(self._place(node))
+                raise ContractError([_too_many(self._path, *self._place(node))])
             return total
 
         size(node, 0)
 
     def value(self, node: yaml.Node, key: KeyPath) -> Any:
         place = self._place(node)
-        self._count(place)
         if len(key) > MAX_DEPTH:
             raise ContractError([_too_deep(self._path, *place)])
         self.places.setdefault(key, place)
@@ -319,7 +317,6 @@ class _Walk:
     def _merge(self, source: yaml.Node, key: KeyPath) -> Iterator[tuple[str, Any]]:
         mappings = source.value if isinstance(source, yaml.SequenceNode) else [source]
         for mapping in mappings:
-            self._count(self._place(mapping))
             if not isinstance(mapping, yaml.MappingNode):
                 place = self._place(mapping)
                 self._report((*key, "<<"), place, "`<<` can only merge mappings", "name a mapping")
@@ -329,7 +326,6 @@ class _Walk:
 
     def _key(self, node: yaml.Node, parent: KeyPath) -> str | None:
         place = self._place(node)
-        self._count(place)
         if isinstance(node, yaml.ScalarNode) and node.tag in _KEYS:
             return str(node.value)
         if isinstance(node, yaml.ScalarNode):
@@ -361,14 +357,6 @@ class _Walk:
         what = f"gatekeeper does not know the tag {node.tag}"
         self._report(key, self._place(node), what, "leave the tag out")
         return None
-
-    def _count(self, place: Place) -> None:
-        self._visits += 1
-        if self._visits > MAX_VALUES:
-            raise self._too_many(place)
-
-    def _too_many(self, place: Place) -> ContractError:
-        return ContractError([_too_many(self._path, *place)])
 
     def _place(self, node: yaml.Node) -> Place:
         return node.start_mark.line + self._first_line, node.start_mark.column + 1
