@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename
@@ -21,7 +21,7 @@ from gatekeeper.contract.prompts.load import has_prompt, parse_prompt
 from gatekeeper.contract.prompts.reference import PromptReference, prompt_file, read_reference
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, read_text
-from gatekeeper.contract.values.change import Change, Entry, FileTooLargeError, Revision, prefetch
+from gatekeeper.contract.values.change import Change, Entry, FileTooLargeError, prefetch
 from gatekeeper.contract.values.definition import Contract, Prompt
 from gatekeeper.errors import ContractError
 
@@ -230,25 +230,23 @@ class Successors:
     def _text(self, place: PromptReference, *, at_head: bool = False) -> Words | None:
         """Return the words of a prompt or a file; None if it is too large or no text."""
         known = (at_head, place)
-        if known not in self._words and place.part:
-            prompt = self._prompt(place, at_head=at_head)
-            short = prompt is not None and len(prompt.text) <= MOST_BYTES
-            self._words[known] = Words.of(prompt.text) if prompt and short else None
-        elif known not in self._words:
-            if at_head and not any(at for at, _ in self._words):
-                prefetch(self.change.head, self._pool)
-            revision = self.change.head if at_head else self.change.base
-            self._words[known] = next(_words(revision, place.path), None)
+        if known not in self._words:
+            text = self._written(place, at_head=at_head)
+            short = text is not None and len(text) <= MOST_BYTES
+            self._words[known] = Words.of(text) if text is not None and short else None
         return self._words[known]
 
-
-def _words(revision: Revision, path: str) -> Iterator[Words]:
-    try:
-        content = revision.read(path)
-        if len(content) <= MOST_BYTES:
-            yield Words.of(content.decode("utf-8-sig"))
-    except (FileNotFoundError, FileTooLargeError, UnicodeDecodeError):
-        return
+    def _written(self, place: PromptReference, *, at_head: bool) -> str | None:
+        if place.part:
+            prompt = self._prompt(place, at_head=at_head)
+            return prompt.text if prompt else None
+        if at_head and not any(at for at, _ in self._words):
+            prefetch(self.change.head, self._pool)
+        try:
+            content = (self.change.head if at_head else self.change.base).read(place.path)
+            return content.decode("utf-8-sig") if len(content) <= MOST_BYTES else None
+        except (FileNotFoundError, FileTooLargeError, UnicodeDecodeError):
+            return None
 
 
 def _stem(path: str) -> str:

@@ -369,29 +369,6 @@ def test_every_contract_of_one_revision() -> None:
         every_contract(revision({**FILES, "contracts/z.yaml": "a: ["}), Policy(), SHAPES)
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "included"),
-    [
-        ("prompts/a.yaml", '- role: user\n  content: "{% include \\"part.md\\" %}"\n', True),
-        ("prompts/a.yaml", "- role: user\n  content: '{% include ''part.md'' %}'\n", True),
-        ("prompts/a.json", '[{"role": "user", "content": "{% include \\"part.md\\" %}"}]', True),
-        ("prompts/a.md", "{% raw %}{% include 'part.md' %}{% endraw %}", False),
-        ("prompts/a.md", "{% raw %}{% include 'gone\\n.md' %}{% endraw %}", False),
-        ("prompts/a.md", "{% raw %}{% include '../../x' %}{% endraw %}", False),
-        (
-            "prompts/a.md",
-            '{%- if x -%}{%+ include "/prompts/part.md" ignore missing -%}{% endif %}',
-            True,
-        ),
-    ],
-)
-def test_includes_are_found_however_they_are_written(path: str, text: str, included: bool) -> None:
-    base = {**FILES, path: text, "contracts/a.yaml": contract("a", f"/{path}")}
-    head = {**base, "prompts/part.md": "changed"}
-    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
-    assert names(affected) == (["a"] if included else [])
-
-
 def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
     files = {**FILES, "prompts/a.md": "{% if x %}A {{ x }}{% endif %}"}
     code = (
@@ -405,26 +382,6 @@ def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
         "sys.exit(bool({'jsonschema', 'jinja2', 'scipy', 'litellm', 'git'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize(
-    "checks",
-    [
-        "[{type: json_schema, schema: {$ref: '/t.json'}}]",
-        "[{type: json_schema, schema: /s.json}]",
-    ],
-)
-def test_schemas_in_place_and_in_fixtures_are_followed(checks: str) -> None:
-    inline = f"fixtures: [{{x: 1, checks: {checks}}}]"
-    text = (
-        contract("a")
-        .replace("fixtures: [{file: a.jsonl}]", inline)
-        .replace(", {type: json_schema, schema: /s.json}", "")
-    )
-    base = {**FILES, "contracts/a.yaml": text}
-    head = {**base, "t.json": "true"}
-    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
-    assert "a" in names(affected)
 
 
 @pytest.mark.parametrize("reference", ["../../x.json", "https://x.org/s.json", "gone.json"])
