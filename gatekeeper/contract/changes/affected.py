@@ -317,7 +317,10 @@ class _Comparison:
             left = self._left(watched, heads, side)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of_all(watched, head)
-            if base is None or left or successors or _is_other(base, head):
+            is_other = base is not None and (
+                differs(base, head) or any(reading_weakenings(base.target, head.target))
+            )
+            if base is None or left or successors or is_other:
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
                 result = self._result(base, head, left)
                 result = replace(result, is_foreign=heads[path].sketch.is_foreign)
@@ -493,10 +496,6 @@ class _Comparison:
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))
         return old is not None and old.id == self.after[path].id
-
-
-def _is_other(base: Contract, head: Contract) -> bool:
-    return differs(base, head) or any(reading_weakenings(base.target, head.target))
 
 
 # What a suite of another tool that cannot be used at head means for the contracts that it held.

@@ -53,7 +53,8 @@ def find_renaming(old: Iterable[Fixture], new: Iterable[Fixture]) -> dict[str, s
     for before, after in pairs:
         values = {name: canonical(value) for name, value in after.vars.items()}
         for name, value in before.vars.items():
-            agreeing.update((name, other) for other in _named(values, canonical(value)))
+            same = canonical(value)
+            agreeing.update((name, other) for other, has in values.items() if has == same)
     found: dict[str, str] = {}
     # What keeps its name comes first, then what most fixtures agree on.
     ranked = sorted(agreeing, key=lambda both: (both[0] != both[1], -agreeing[both], both))
@@ -130,7 +131,3 @@ def same_everywhere(fixtures: Sequence[Fixture]) -> set[str]:
         {(name, canonical(value)) for name, value in fixture.vars.items()} for fixture in fixtures
     ]
     return {name for name, _ in set.intersection(*each)}
-
-
-def _named(values: Mapping[str, str], value: str) -> list[str]:
-    return [name for name, other in values.items() if other == value]

@@ -183,13 +183,14 @@ class References:
         parts += _items(data.get("steps"))
         for checks in (data.get("checks"), *(part.get("checks") for part in _items(parts))):
             sound &= self._add_checks(checks, path, closure)
+        judges = map(recording_path, judges_named_in(data))
         name = data.get("name")
         paths = {file, *contract.paths, *(named for named, _ in closure)}
         return Sketch(
             path,
             name if isinstance(name, str) else None,
             prompt,
-            paths | self._recording(data.get("model"), prompt) | _judge_recordings(data),
+            paths.union(self._recording(data.get("model"), prompt), filter(None, judges)),
             sound and isinstance(name, str),
             "contract" in data,
             file=file,
@@ -293,7 +294,9 @@ class References:
                 return self._read_prompt(PromptReference(path))
             text = read_text(self.revision, path)
             if kind == "include":
-                return _include_files(text, path)
+                # An included file is one template, whatever its suffix.
+                named = may_include(text, "text")
+                return _included_files([text], path) if named else frozenset()
             if kind == "fixtures":
                 return self._row_files(text, path)
             known = path.lower().endswith(SCHEMA_SUFFIXES)
@@ -313,10 +316,6 @@ class References:
             if not self._add_checks(checks, path, found):
                 return None
         return frozenset(schema for schema, _ in found)
-
-
-def _judge_recordings(data: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(filter(None, map(recording_path, judges_named_in(data))))
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
@@ -351,11 +350,6 @@ def _prompt_files(
         return frozenset()
     prompt = parse_prompt(text, str(place), style or "jinja")
     return _included_files([m.content for m in prompt.messages], place.path)
-
-
-def _include_files(text: str, path: str) -> frozenset[str] | None:
-    """Return the files that an included file includes: it is one template, whatever its suffix."""
-    return _included_files([text], path) if may_include(text, "text") else frozenset()
 
 
 def _included_files(sources: Sequence[str], path: str) -> frozenset[str] | None:

@@ -99,10 +99,6 @@ def _in_a_folder(character: str) -> bool:
     return character != "/"
 
 
-def _anything(_: str) -> bool:
-    return True
-
-
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> _Matcher:
     tokens = _simplified(_tokens(pattern))
@@ -120,7 +116,7 @@ def _compiled(pattern: str) -> _Matcher:
             stays.append((place, _in_a_folder))
         else:
             optional |= 1 << place
-            stays.append((place, _anything if token.kind == "deep" else _in_a_folder))
+            stays.append((place, (lambda _: True) if token.kind == "deep" else _in_a_folder))
         place += 1
     shortest = sum(token.kind == "one" for token in tokens)
     return _Matcher(

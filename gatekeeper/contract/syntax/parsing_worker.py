@@ -57,13 +57,10 @@ def _python(text: str) -> Mapping[str, Any]:
             warnings.simplefilter("ignore")
             module = ast.parse(text)
     except (SyntaxError, ValueError) as error:
-        return {"fault": [getattr(error, "msg", None) or str(error), _line(error)]}
+        what = getattr(error, "msg", None) or str(error)
+        return {"fault": [what, getattr(error, "lineno", None) or 1]}
     defined = (node for node in module.body if isinstance(node, ast.FunctionDef))
     return {"functions": [_function(node) for node in defined]}
-
-
-def _line(error: Exception) -> int:
-    return getattr(error, "lineno", None) or 1
 
 
 def _function(node: ast.FunctionDef) -> Mapping[str, Any]:

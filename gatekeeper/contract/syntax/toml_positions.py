@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gatekeeper.contract.syntax.parsing import BrokenTextError, read_toml
@@ -121,7 +121,9 @@ class _Scan:
             match = _STRING.match(self._text, index) or _BARE.match(self._text, index)
             if match is None:
                 return tuple(names), index
-            names.append(_name(match.group()))
+            written = match.group()
+            is_quoted = written[:1] in "'\""
+            names.append(next(iter(tomllib.loads(f"{written} = 0"))) if is_quoted else written)
             if len(names) > MAX_DEPTH:
                 raise TooDeepError(self._place(index))
             index = self._space(match.end())
@@ -180,12 +182,3 @@ class _Scan:
         self._line += self._text.count("\n", self._seen, index)
         self._seen = index
         return self._line, index - self._text.rfind("\n", 0, index)
-
-
-def _name(written: str) -> str:
-    return next(_spelled(written)) if written[:1] in "'\"" else written
-
-
-def _spelled(written: str) -> Iterator[str]:
-    data: Mapping[str, Any] = tomllib.loads(f"{written} = 0")
-    yield from data

@@ -70,17 +70,11 @@ def time_of(objective: Objective, completion: Completion) -> float | None:
 def flag_of(objective: Objective) -> Callable[[Outcome], bool | None]:
     """Return the property of an outcome that a rate counts; None if it is not known."""
     if objective.check is not None:
-        return lambda outcome: _check_passed(outcome, objective.check)
-    return _repaired if objective.measure.better == "lower" else _passed
-
-
-def _passed(outcome: Outcome) -> bool | None:
-    return outcome.passed
-
-
-def _repaired(outcome: Outcome) -> bool | None:
-    return None if outcome.sample.completion is None else bool(outcome.sample.repairs)
-
-
-def _check_passed(outcome: Outcome, check: str | None) -> bool | None:
-    return next((j.passed for j in outcome.check_results if j.check == check), None)
+        return lambda outcome: next(
+            (j.passed for j in outcome.check_results if j.check == objective.check), None
+        )
+    if objective.measure.better == "lower":
+        return lambda outcome: (
+            None if outcome.sample.completion is None else bool(outcome.sample.repairs)
+        )
+    return lambda outcome: outcome.passed

@@ -193,7 +193,12 @@ def _loosened(
         if key.stricter in ORDERED:
             if key.rank(is_now) < key.rank(was):
                 yield _changed(key.name, was, is_now)
-            elif key.name == "new_contracts.success_rate" and _loses_its_floor(before, now):
+            elif (
+                key.name == "new_contracts.success_rate"
+                and before.new_contracts.floor
+                and before.new_contracts.success_rate
+                and not now.new_contracts.floor
+            ):
                 what = "was removed, so a new contract can set a lower success rate"
                 yield Weakening(key.name, what)
         elif key.stricter == "same" and was and is_now and was != is_now:
@@ -202,19 +207,6 @@ def _loosened(
             more = _MORE[key.stricter](change, before, now, key.name)
             if more:
                 yield Weakening(key.name, f"now also {key.added} {', '.join(more)}")
-
-
-def _loses_its_floor(before: Policy, now: Policy) -> bool:
-    was = before.new_contracts
-    return was.floor and bool(was.success_rate) and not now.new_contracts.floor
-
-
-def _more_items(_: Change, before: Policy, now: Policy, name: str) -> list[str]:
-    return [item for item in value_of(now, name) if item not in value_of(before, name)]
-
-
-def _more_files(_: Change, before: Policy, now: Policy, name: str) -> list[str]:
-    return _no_longer_covered(value_of(now, name), value_of(before, name))
 
 
 def _more_models(change: Change, before: Policy, now: Policy, _: str) -> list[str]:
@@ -226,8 +218,12 @@ def _more_models(change: Change, before: Policy, now: Policy, _: str) -> list[st
 
 
 _MORE: Mapping[str, Callable[[Change, Policy, Policy, str], list[str]]] = {
-    "fewer": _more_items,
-    "fewer patterns": _more_files,
+    "fewer": lambda _, before, now, name: [
+        item for item in value_of(now, name) if item not in value_of(before, name)
+    ],
+    "fewer patterns": lambda _, before, now, name: _no_longer_covered(
+        value_of(now, name), value_of(before, name)
+    ),
     "fewer models": _more_models,
 }
 
@@ -263,14 +259,15 @@ def added_comparisons(affected: Affected) -> tuple[Weakening, ...]:
         elif contract.base_target is not None:
             added[prompt] += 1
     return tuple(
-        Weakening(prompt, _said(more, more + kept[prompt]), what="Comparisons are added")
+        Weakening(
+            prompt,
+            f"gets {numbers.count(more, 'more comparison')}, so "
+            f"{more + kept[prompt]:,} share alpha",
+            what="Comparisons are added",
+        )
         for prompt, more in sorted(added.items())
         if more and kept[prompt]
     )
-
-
-def _said(added: int, together: int) -> str:
-    return f"gets {numbers.count(added, 'more comparison')}, so {together:,} share alpha"
 
 
 _OF_CONTRACTS = (".yaml", ".yml", ".json")

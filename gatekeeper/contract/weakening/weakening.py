@@ -4,7 +4,7 @@ outputs are made of which it is not clear whether they weaken it."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from gatekeeper import numbers
@@ -334,10 +334,16 @@ def _paired(
     first."""
     left, waiting = list(head), list(base)
     found: list[tuple[CheckSpec, CheckSpec | None]] = []
-    for rank in (_mean_the_same, _have_one_name, _have_one_type):
+    ranks: tuple[Callable[[CheckSpec], Any], ...] = (
+        check_meaning,
+        lambda spec: spec.name,
+        lambda spec: spec.type,
+    )
+    for rank in ranks:
         still = []
         for spec in waiting:
-            other = next((o for o in left if rank(spec, o)), None)
+            same = (o for o in left if o.type == spec.type and rank(o) == rank(spec))
+            other = next(same, None)
             if other is None:
                 still.append(spec)
             else:
@@ -345,18 +351,6 @@ def _paired(
                 found.append((spec, other))
         waiting = still
     return [*found, *((spec, None) for spec in waiting)]
-
-
-def _mean_the_same(one: CheckSpec, other: CheckSpec) -> bool:
-    return one.type == other.type and bool(check_meaning(one) == check_meaning(other))
-
-
-def _have_one_name(one: CheckSpec, other: CheckSpec) -> bool:
-    return one.type == other.type and one.name == other.name
-
-
-def _have_one_type(one: CheckSpec, other: CheckSpec) -> bool:
-    return one.type == other.type
 
 
 def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
