@@ -31,7 +31,7 @@ from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.run import Generated, GenerationPlan
 from gatekeeper.author.specification.spec_file import InputConstraint, Lines, Rule
-from gatekeeper.contract.models.families import family_of
+from gatekeeper.contract.models.names import family_of
 from gatekeeper.contract.reading.data_blocks import clean
 from gatekeeper.contract.reading.json_answer import stands_in
 from gatekeeper.contract.values.trial import Request

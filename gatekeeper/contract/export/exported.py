@@ -11,12 +11,12 @@ filters or includes is therefore filled in ahead: each message becomes a variabl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.prompts.render import render_all, render_value
+from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.definition import (
@@ -36,13 +36,7 @@ _WRITTEN_KEYS = (
     *("fixtures", "checks", "judge"),
 )
 """Keys of a contract that an export writes, or names check by check."""
-_FIXTURE_PARTS: Mapping[str, Callable[[Fixture], bool]] = {
-    "id": lambda fixture: True,  # noqa: ARG005
-    "category": lambda fixture: fixture.category is not None,
-    "cluster": lambda fixture: fixture.cluster is not None,
-    "metadata": lambda fixture: bool(fixture.metadata),
-    "must_pass": lambda fixture: fixture.must_pass,
-}
+_FIXTURE_PARTS = ("id", "category", "cluster", "metadata", "must_pass")
 
 _HOLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}", re.ASCII)
 _MARKS = ("{{", "{%", "{#")
@@ -98,9 +92,9 @@ def name_settings(contract: Contract, document: Document, losses: Losses) -> Non
         if check.weight != 1:
             why = "the export format gives every check the same weight"
             losses.add("weight", check.position, why)
-    for name, is_set in _FIXTURE_PARTS.items():
+    for name in _FIXTURE_PARTS:
         for fixture in contract.fixtures:
-            if is_set(fixture):
+            if getattr(fixture, name):
                 why = "a test in the export format has only inputs and the expected value"
                 losses.add(f"{name} of fixtures", fixture.position, why)
 
@@ -136,14 +130,6 @@ def cannot_be_written(check: CheckSpec) -> str | None:
 def parameter(check: CheckSpec, name: str) -> Any:
     """Return a parameter of a check, or its default."""
     return check.params[name] if name in check.params else check.shape.default(name)
-
-
-def rendered_values(
-    value: Any, fixtures: Iterable[Fixture], position: Position | None
-) -> Iterator[Any]:
-    """Yield a parameter of a check as it is for each fixture. Raises ContractError."""
-    for fixture in fixtures:
-        yield render_value(value, fixture, position)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from gatekeeper.contract.export.exported import (
     name_settings,
     parameter,
     rendered,
-    rendered_values,
     simple_messages,
     single_questions,
 )
 from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.formats.github_prompt import STRINGS
 from gatekeeper.contract.formats.rows import written_as
+from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.reading.model_traits import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
@@ -139,7 +139,7 @@ def _evaluators(
 def _strings(check: CheckSpec, rows: _Rows) -> list[dict[str, Any]] | str:
     kind = _STRINGS[check.type]
     written = check.params["values"] if "values" in check.params else [check.params["value"]]
-    several = [*rendered_values(written, rows.fixtures, check.position)]
+    several = [render_value(written, fixture, check.position) for fixture in rows.fixtures]
     lists = [values if isinstance(values, list) else [values] for values in several]
     number = len(lists[0])
     any_of = number > 1 and (check.type != "contains" or parameter(check, "match") == "any")

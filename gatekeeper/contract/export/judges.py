@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.checks.judge_settings import ENOUGH
-from gatekeeper.contract.export.exported import is_text, rendered_values
+from gatekeeper.contract.export.exported import is_text
+from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.reading.model_traits import to_github_name
 from gatekeeper.contract.values.definition import CheckSpec, Fixture
 
@@ -81,7 +82,7 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
             "the check shows the judge more than the output, and the export format shows only the "
             "output"
         )
-    texts = {*rendered_values(check.params[name], fixtures, check.position)}
+    texts = {render_value(check.params[name], one, check.position) for one in fixtures}
     text = next(iter(texts))
     if len(texts) > 1 or not isinstance(text, str) or not is_text(text):
         return f"`{name}` of the check is a template, and the export format needs one fixed text"

@@ -19,6 +19,14 @@ _SENT_TAG = re.compile(r"\{\{ '\{' \}\}(?P<mark>[#%]|\{(?!\{))")
 _SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
 """A name that GitHub's tools do not fill in, because of the spaces in the braces."""
 _OR_JINJA = ", or `template: jinja` in the contract if your own program fills in the variable"
+_FIX = (
+    "write `{{{{ {name} }}}}` in the prompt, or `template: fstring` in the contract, to fill in "
+    "the variable; write `template: jinja` in the contract to send the braces unchanged"
+)
+_FIX_OF_DOUBLED = (
+    "write `{{{name}}}` if the prompt is a format string; otherwise, write `template: jinja` or "
+    "`template: mustache` in the contract"
+)
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -44,8 +52,12 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
         for number, line in enumerate(message.content.split("\n"), start=1):
             for name in dict.fromkeys((_DOUBLED if is_format else _IN_BRACES).findall(line)):
                 if name in unused:
-                    fix = _fix_of_doubled(name) if is_format else _fix(name)
-                    yield _unfilled(prompt.path, name, message.line_at(number), fix)
+                    what = (
+                        f"the model gets `{{{name}}}` unchanged, although fixtures have a variable "
+                        f"`{name}`"
+                    )
+                    fix = (_FIX_OF_DOUBLED if is_format else _FIX).format(name=name)
+                    yield Problem(prompt.path, what, fix, message.line_at(number))
 
 
 def tags_sent(contract: Contract) -> Iterator[Problem]:
@@ -90,25 +102,6 @@ def _spaced_names(contract: Contract) -> Iterator[Problem]:
                     what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
                     fix = f"write `{{{{{found[1]}}}}}`" + ("" if is_own else _OR_JINJA)
                     yield Problem(prompt.path, what, fix, line)
-
-
-def _unfilled(path: str, name: str, line: int, fix: str) -> Problem:
-    what = f"the model gets `{{{name}}}` unchanged, although fixtures have a variable `{name}`"
-    return Problem(path, what, fix, line)
-
-
-def _fix(name: str) -> str:
-    return (
-        f"write `{{{{ {name} }}}}` in the prompt, or `template: fstring` in the contract, to fill "
-        "in the variable; write `template: jinja` in the contract to send the braces unchanged"
-    )
-
-
-def _fix_of_doubled(name: str) -> str:
-    return (
-        f"write `{{{name}}}` if the prompt is a format string; otherwise, write `template: jinja` "
-        "or `template: mustache` in the contract"
-    )
 
 
 def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.calls.calls import user_begins
 from gatekeeper.contract.checks.judge_settings import question_id
-from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.models.names import family_of
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED, QuestionTally
 from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.models.families import family_of
+from gatekeeper.contract.models.names import family_of
 
 
 @pytest.mark.parametrize(
