@@ -55,9 +55,7 @@ def export(contract: Contract, document: Document) -> Exported:
     ]
     for fixture in fixtures:
         for check in fixture.checks:
-            why = (
-                "the check belongs to one fixture, but an evaluator of GitHub applies to every test"
-            )
+            why = "the check is one fixture's, but an evaluator of GitHub applies to every test"
             losses.add(check.name, check.position, why)
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:

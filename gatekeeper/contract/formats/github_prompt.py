@@ -15,6 +15,7 @@ from typing import Any
 from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, name_of_contract
 from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node, SuiteFiles, keys, meant
 from gatekeeper.contract.formats.rows import (
+    UNCLEAR_CHOICES,
     Check,
     Row,
     checks_of,
@@ -214,11 +215,7 @@ def _llm_check(node: Node, known: Collection[str]) -> Check:
     scores = {str(pair.get("choice")): pair.get("score") for pair in pairs}
     least = least_passing(scores)
     if least is None:
-        why = (
-            "the evaluator needs at least two choices with scores from 0 to 1, "
-            "and at least one score must be above 0"
-        )
-        raise node.cannot_run("llm", why)
+        raise node.cannot_run("llm", UNCLEAR_CHOICES)
     texts = (node.get("systemPrompt"), prompt.value)
     criteria = "\n\n".join(part.strip() for part in texts if isinstance(part, str))
     given = {

@@ -27,6 +27,7 @@ from gatekeeper.contract.formats.reader import (
     root_of,
 )
 from gatekeeper.contract.formats.rows import (
+    UNCLEAR_CHOICES,
     Check,
     contract_of,
     least_passing,
@@ -107,16 +108,10 @@ def _judge(spec: Mapping[str, Any]) -> Check | str:
     """Return the judge of a specification; why it is not run, if there is none."""
     prompt, scores = spec.get("prompt"), spec.get("choice_scores")
     if not isinstance(prompt, str) or not isinstance(scores, Mapping):
-        return (
-            "the specification of this eval is missing, or lacks the text `prompt` or the mapping "
-            "`choice_scores`"
-        )
+        return "the specification of this eval is missing, or lacks `prompt` or `choice_scores`"
     least = least_passing(scores)
     if least is None:
-        return (
-            "this eval needs at least two choices with scores from 0 to 1, "
-            "and at least one score must be above 0"
-        )
+        return UNCLEAR_CHOICES
     try:
         parts = list(string.Formatter().parse(prompt))
     except ValueError:

@@ -69,10 +69,7 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     }
     notes = _unknown(root)
     if root.get("tools"):
-        why = (
-            "gatekeeper does not send the tools of a Prompty file to the model; convert the file, "
-            "and write the tools in `params` of the contract"
-        )
+        why = "they are not sent; convert the file, and write them in `params` of the contract"
         notes.append(root.child("tools").not_run("tools", why))
     made = replace(prompt, model=None, params={}) if prompt else None
     name = name_of_contract(root.get("name"), path, "prompt")

@@ -120,6 +120,11 @@ def refuse_unknown(notes: Iterable[NotRun]) -> None:
         raise CannotRunError(*found)
 
 
+UNCLEAR_CHOICES = (
+    "it needs at least two choices with scores from 0 to 1, at least one of them above 0"
+)
+
+
 def least_passing(scores: Mapping[str, Any]) -> float | None:
     """Return the lowest score above 0 of a judge's choices; None if they cannot be ours: each needs
     a score from 0 to 1, and there must be at least two."""

@@ -52,10 +52,7 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
         for number, line in enumerate(message.content.split("\n"), start=1):
             for name in dict.fromkeys((_DOUBLED if is_format else _IN_BRACES).findall(line)):
                 if name in unused:
-                    what = (
-                        f"the model gets `{{{name}}}` unchanged, although fixtures have a variable "
-                        f"`{name}`"
-                    )
+                    what = f"the model gets `{{{name}}}` unchanged, although `{name}` is a variable"
                     fix = (_FIX_OF_DOUBLED if is_format else _FIX).format(name=name)
                     yield Problem(prompt.path, what, fix, message.line_at(number))
 

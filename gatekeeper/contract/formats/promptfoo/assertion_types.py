@@ -404,59 +404,29 @@ ROWS: Mapping[str, Row] = table(
     ),
     row("similar", _similar, marks={AT_LEAST}),
     row("similar:cosine", _similar),
-    not_run(
-        "agent-rubric",
-        "a judge in gatekeeper sends single requests to a model, and is not an agent",
-    ),
+    not_run("agent-rubric", "gatekeeper's judges are models, and not agents"),
     not_run("classifier", "gatekeeper does not call classifiers", {AT_LEAST}),
     not_run("context-recall context-relevance", _RETRIEVER, {AT_LEAST}),
-    not_run(
-        "conversation-relevance", "gatekeeper has no check that rates every turn of a conversation"
-    ),
-    not_run(
-        "finish-reason",
-        "gatekeeper has no check for the reason why an answer ended; "
-        "`samples.jsonl` records the reason",
-    ),
+    not_run("conversation-relevance", "gatekeeper has no check that rates every turn"),
+    not_run("finish-reason", "no check reads why an answer ended; `samples.jsonl` records it"),
     not_run("gleu", "gatekeeper does not compute GLEU; use `bleu` or `rouge-n`"),
     not_run("guardrails", "gatekeeper does not read a provider's guardrails; use `is-refusal`"),
     not_run("human", "gatekeeper does not wait for the verdict of a person"),
     not_run("javascript", _CODE.format("JavaScript")),
-    not_run(
-        "max-score",
-        "this assertion type selects one of several outputs, but gatekeeper compares the outputs "
-        "of base and head",
-    ),
-    not_run(
-        "meteor",
-        "gatekeeper does not compute METEOR, which needs WordNet; use `similar` or `rouge-n`",
-    ),
+    not_run("max-score", "it selects one of several outputs; gatekeeper compares base and head"),
+    not_run("meteor", "gatekeeper does not compute METEOR; use `similar` or `rouge-n`"),
     not_run("moderation", "gatekeeper calls no moderation service; use `llm-rubric`"),
-    not_run(
-        "perplexity perplexity-score", "gatekeeper does not record token probabilities", {AT_LEAST}
-    ),
+    not_run("perplexity perplexity-score", "token probabilities are not recorded", {AT_LEAST}),
     not_run("ruby", _CODE.format("Ruby")),
-    not_run(
-        "search-rubric", "judges cannot search the web, because search results change over time"
-    ),
-    not_run(
-        "similar:dot",
-        "gatekeeper does not compute the dot product of embeddings; use `similar`",
-    ),
-    not_run(
-        "similar:euclidean",
-        "gatekeeper does not compute the Euclidean distance of embeddings; use `similar`",
-    ),
+    not_run("search-rubric", "judges cannot search the web, whose results change over time"),
+    not_run("similar:dot similar:euclidean", "only the cosine is computed; use `similar`"),
     not_run(
         "skill-used trace-error-spans trace-span-count trace-span-duration "
         "trajectory:goal-success trajectory:step-count",
         _AGENTS,
     ),
     not_run("trajectory:tool-args-match trajectory:tool-sequence trajectory:tool-used", _TOOLS),
-    not_run(
-        "webhook",
-        "gatekeeper gives checks no network access, so that a pull request cannot leak outputs",
-    ),
+    not_run("webhook", "checks have no network, so that a pull request cannot leak outputs"),
 )  # fmt: skip
 SET = "assert-set"
 """The type of several assertions that are one, which has no row."""

@@ -100,10 +100,7 @@ def read(files: SuiteFiles, whole: Node) -> tuple[ForeignContract, ...]:
         if prompt.is_named(provider.prompts)
     ]
     if len(pairs) > _MOST_CONTRACTS:
-        what = (
-            f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} "
-            f"contracts, but the limit is {_MOST_CONTRACTS}"
-        )
+        what = f"the file makes {len(pairs):,} contracts, but the limit is {_MOST_CONTRACTS}"
         raise root.problem(what, "remove prompts or providers, or split the file")
     return _translated(sources, root, notes, pairs, cases)
 

@@ -229,10 +229,7 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         why = f"gatekeeper does not run the program `{name}`, which makes this prompt"
         raise node.cannot_run("prompts", why)
     if suffix not in _READ:
-        why = (
-            f"gatekeeper does not read prompts from `{name}`; write each prompt to its own file of "
-            f"one of these types: {' '.join(_READ)}"
-        )
+        why = f"`{name}` is not read; write each prompt to its own file: {' '.join(_READ)}"
         raise node.cannot_run("prompts", why)
     _, text = sources.text(node, path)
     _require_plain(node, text)

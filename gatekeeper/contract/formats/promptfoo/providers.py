@@ -275,10 +275,7 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
                 loaded = [_as_function(value, one) for one in each]
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in _CONFIG.harmless and name not in ("omitDefaults", "transform"):
-            why = (
-                f"gatekeeper does not send `{name}` to the model; for an address or an API key, "
-                "set an environment variable"
-            )
+            why = f"`{name}` is not sent; for an address or a key, set an environment variable"
             notes.append(value.not_run(f"config.{name}"[:100], why))
     return params, notes
 
