@@ -30,6 +30,7 @@ from gatekeeper.reports.document import (
     sentence,
 )
 from gatekeeper.reports.escape import plain
+from gatekeeper.reports.formats.result_json import picked
 from gatekeeper.reports.markdown.render import Markdown
 from gatekeeper.reports.news import News
 
@@ -294,60 +295,26 @@ def _size(change: CertainChange) -> str:
 
 def _contract_document(contract: ContractDrift) -> dict[str, Any]:
     change = contract.change
+    size = "difference=size.value interval=size.interval"
     return {
-        "name": contract.contract,
-        "model": contract.model,
-        "status": contract.status,
-        "watch_reason": contract.watch_reason,
-        "runs": contract.nights,
-        "measured": contract.measured,
+        **picked(contract, "name=contract model status watch_reason runs=nights measured"),
         "nights_needed": NIGHTS_NEEDED,
-        "outside": [_moment(time) for time in contract.outside],
-        "first": _moment(contract.first),
-        "last": _moment(contract.last),
-        "success_rate": contract.rate,
-        "e_value": contract.e_value,
-        "new_models": [_moment(time) for time in contract.new_models],
-        "change": change
-        and {
-            "id": change.id,
-            "since": _moment(change.since),
-            "detected": _moment(change.detected),
-            "direction": change.direction,
-            "difference": change.size.value,
-            "interval": change.size.interval
-            and [change.size.interval.low, change.size.interval.high],
-        },
+        **picked(contract, "outside first last success_rate=rate e_value new_models"),
+        "change": change and picked(change, f"id since detected direction {size}"),
         "rates": list(contract.series.rates),
         "chart": [
-            point and {"value": point.value, "limit": point.limit, "outside": point.signal}
-            for point in contract.series.chart
+            point and picked(point, "value limit outside=signal") for point in contract.series.chart
         ],
     }
 
 
 def _judge_document(judge: JudgeDrift) -> dict[str, Any]:
     return {
-        "contract": judge.contract,
-        "check": judge.check,
-        "judge": judge.found.judge,
-        "status": judge.status,
-        "runs": judge.nights,
-        "last": _moment(judge.last),
-        "anchors": judge.found.anchors,
-        "agreed_before": judge.found.agreed_before,
-        "agrees_now": judge.found.agrees_now,
-        "lost": judge.found.lost,
-        "gained": judge.found.gained,
-        "to_pass": judge.found.to_pass,
-        "p_value": judge.found.p_value,
-        "since": judge.since and _moment(judge.since),
+        **picked(judge, "contract check judge=found.judge status runs=nights last"),
+        **picked(judge.found, "anchors agreed_before agrees_now lost gained to_pass p_value"),
+        "since": judge.since and judge.since.astimezone(UTC).isoformat(),
     }
 
 
 def _day(time: datetime) -> str:
     return time.astimezone(UTC).date().isoformat()
-
-
-def _moment(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat()

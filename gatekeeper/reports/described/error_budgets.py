@@ -10,7 +10,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.objectives.error_budgets import ContractBudgets
 from gatekeeper.reports.document import Block, Paragraph, Quote, Row, Table, Tone, columns
-from gatekeeper.reports.formats.result_json import part_document
+from gatekeeper.reports.formats.result_json import part_document, picked
 from gatekeeper.stats.objectives.error_budget import BURN_WINDOWS, ErrorBudget
 
 SCHEMA = 1
@@ -27,10 +27,7 @@ def budget_document(
         "time": now.astimezone(UTC).isoformat(),
         "contracts": [
             {
-                "name": contract.name,
-                "path": contract.path,
-                "frozen": contract.frozen,
-                "exempt": contract.exempt,
+                **picked(contract, "name path frozen exempt"),
                 "error_budgets": [
                     part_document("error_budget", budget) for budget in contract.budgets
                 ],

@@ -3,7 +3,7 @@ run as the judge found them and corrected by labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gatekeeper import numbers
@@ -11,17 +11,15 @@ from gatekeeper.gate.calibration.decisions import PairAgreement
 from gatekeeper.gate.calibration.judge_agreement import (
     Agreement,
     GradingChange,
-    HeldOutRate,
     HumanAgreement,
-    ScoreAccuracy,
 )
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
 from gatekeeper.gate.calibration.run_correction import CorrectedFigure, RunCorrection
 from gatekeeper.gate.objectives.judge_correction import changed_text
 from gatekeeper.reports.document import Block, Column, Paragraph, Quote, Table, Words
+from gatekeeper.reports.formats.result_json import picked
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judges.judge_bias import PositionBias
 
 SCHEMA = 1
 _LONGEST = 60
@@ -38,9 +36,7 @@ def agreement_document(
         "judges": [_judge_document(judge) for judge in agreement.judges] if agreement else [],
         "pairs": [
             {
-                "judge": pair.judge,
-                "pairs": pair.pairs,
-                "unanswered": pair.unanswered,
+                **picked(pair, "judge pairs unanswered"),
                 **{name: estimate_document(getattr(pair, name)) for name in _PAIR_SHARES},
             }
             for pair in pairs
@@ -80,32 +76,31 @@ def describe_agreement(
     """Describe each thing that the labels show in a table."""
     if annotators:
         yield Paragraph(annotator_text(annotators))
-    yield from _figures(_PAIR_COLUMNS, [_pair_row(pair) for pair in pairs])
+    yield from _figures(_PAIRS, pairs)
     if agreement:
         judges = agreement.judges
-        yield from _figures(_COLUMNS, [_judge_row(judge) for judge in judges])
-        positions = [_position_row(j.judge, j.position) for j in judges if j.position]
-        yield from _figures(_POSITION_COLUMNS, positions)
-        held = [_held_out_row(j.judge, j.held_out) for j in judges if j.held_out]
-        yield from _figures(_HELD_OUT_COLUMNS, held)
-        graded = [_score_row(j.judge, j.scores) for j in judges if j.scores]
-        yield from _figures(_SCORE_COLUMNS, graded)
-        rows: list[Sequence[Words]] = [
-            ((_name(one), " and ", _name(other)), kappa_text(kappa))
+        yield from _figures(_JUDGES, judges)
+        yield from _figures(_POSITIONS, [j for j in judges if j.position])
+        yield from _figures(_HELD_OUT, [j for j in judges if j.held_out])
+        yield from _figures(_SCORES, [j for j in judges if j.scores])
+        kappas: list[tuple[Words, Estimate | None]] = [
+            ((_name(one), " and ", _name(other)), kappa)
             for (one, other), kappa in agreement.between.items()
         ]
-        if rows and agreement.together:
-            rows.append(("all together (Fleiss)", kappa_text(agreement.together)))
-        yield from _figures(("agreement between judges", "kappa"), rows)
+        if kappas and agreement.together:
+            kappas.append(("all together (Fleiss)", agreement.together))
+        yield from _figures(_BETWEEN, kappas)
     for drift in drifts:
         yield Paragraph((_name(drift.check), drift_text(drift)))
 
 
-def _figures(titles: Sequence[Words], rows: Sequence[Sequence[Words]]) -> Iterator[Table]:
-    """Yield a table, the first column left and the others right; nothing without a row."""
-    if rows:
-        first, *others = titles
-        yield Table([Column(first), *(Column(title, right=True) for title in others)], rows)
+def _figures(columns: Columns, found: Sequence[Any]) -> Iterator[Table]:
+    """Yield a table with a row for each, the first column left and the others right; nothing for
+    none."""
+    if found:
+        rows = [[write(each) for write in columns.values()] for each in found]
+        titles = [Column(title, right=at > 0) for at, title in enumerate(columns)]
+        yield Table(titles, rows)
 
 
 def drift_text(found: GradingChange) -> str:
@@ -152,128 +147,72 @@ def share_text(estimate: Estimate | None) -> str:
     return f"{text} ({numbers.percent_interval(estimate.interval)})" if estimate.interval else text
 
 
-_COLUMNS = (
-    "judge",
-    "labels",
-    "no verdict",
-    "right passes",
-    "wrong passes",
-    "right failures",
-    "wrong failures",
-    "kappa",
-    "sensitivity",
-    "specificity",
-    "favours length",
-)
+def _name(judge: str) -> Quote:
+    return Quote(judge, _LONGEST)
 
 
-def _judge_row(found: HumanAgreement) -> tuple[Words, ...]:
-    confusion = found.confusion
-    return (
-        _name(found.judge),
-        f"{confusion.labels:,}",
-        f"{found.unanswered:,}",
-        f"{confusion.true_pass:,}",
-        f"{confusion.false_pass:,}",
-        f"{confusion.true_fail:,}",
-        f"{confusion.false_fail:,}",
-        kappa_text(confusion.kappa()),
-        share_text(confusion.sensitivity()),
-        share_text(confusion.specificity()),
-        share_text(found.length),
-    )
+Columns = Mapping[str, Callable[[Any], Words]]
+"""How each column is written, by its title."""
 
-
-_POSITION_COLUMNS = (
-    "position",
-    "pairs",
-    "contradicts itself when swapped",
-    "same place both times",
-    "of these the first",
-)
-
-
-def _position_row(judge: str, position: PositionBias) -> tuple[Words, ...]:
-    return (
-        _name(judge),
-        f"{position.pairs:,}",
-        share_text(position.contradictory),
-        f"{position.place_bound:,}",
-        share_text(position.for_first),
-    )
-
-
-_HELD_OUT_COLUMNS = (
-    "judge's check, tested on half of the labels",
-    "labels",
-    "as judged",
-    "corrected with the other half",
-    "all labels say",
-)
-
-
-def _held_out_row(judge: str, found: HeldOutRate) -> tuple[Words, ...]:
-    return (
-        _name(judge),
-        f"{found.labels:,}",
-        numbers.percent(found.judged),
-        f"{numbers.percent(found.corrected)} ({numbers.percent_interval(found.interval)})",
-        numbers.percent(found.human),
-    )
-
-
-_SCORE_COLUMNS = (
-    "score",
-    "labels",
-    "area under the ROC curve",
-    "best minimum",
-    "precision there",
-    "recall there",
-)
-
-
-def _score_row(judge: str, found: ScoreAccuracy) -> tuple[Words, ...]:
-    return (
-        _name(judge),
-        f"{found.labels:,}",
-        kappa_text(found.area),
-        numbers.score(found.best.threshold),
-        numbers.percent(found.best.precision),
-        numbers.percent(found.best.recall),
-    )
-
-
-_PAIR_COLUMNS = (
-    "judge of pairs",
-    "pairs",
-    "no decision",
-    "right",
-    "wrong",
-    "tie",
-    "right verdicts if the right output is longer",
-    "right verdicts if the right output is shorter",
-)
-
-
-def _pair_row(found: PairAgreement) -> tuple[Words, ...]:
-    return (
-        _name(found.judge),
-        f"{found.pairs:,}",
-        f"{found.unanswered:,}",
-        *(share_text(getattr(found, name)) for name in _PAIR_SHARES),
-    )
+_JUDGES: Columns = {
+    "judge": lambda j: _name(j.judge),
+    "labels": lambda j: f"{j.confusion.labels:,}",
+    "no verdict": lambda j: f"{j.unanswered:,}",
+    "right passes": lambda j: f"{j.confusion.true_pass:,}",
+    "wrong passes": lambda j: f"{j.confusion.false_pass:,}",
+    "right failures": lambda j: f"{j.confusion.true_fail:,}",
+    "wrong failures": lambda j: f"{j.confusion.false_fail:,}",
+    "kappa": lambda j: kappa_text(j.confusion.kappa()),
+    "sensitivity": lambda j: share_text(j.confusion.sensitivity()),
+    "specificity": lambda j: share_text(j.confusion.specificity()),
+    "favours length": lambda j: share_text(j.length),
+}
+_POSITIONS: Columns = {
+    "position": lambda j: _name(j.judge),
+    "pairs": lambda j: f"{j.position.pairs:,}",
+    "contradicts itself when swapped": lambda j: share_text(j.position.contradictory),
+    "same place both times": lambda j: f"{j.position.place_bound:,}",
+    "of these the first": lambda j: share_text(j.position.for_first),
+}
+_HELD_OUT: Columns = {
+    "judge's check, tested on half of the labels": lambda j: _name(j.judge),
+    "labels": lambda j: f"{j.held_out.labels:,}",
+    "as judged": lambda j: numbers.percent(j.held_out.judged),
+    "corrected with the other half": lambda j: (
+        f"{numbers.percent(j.held_out.corrected)} ({numbers.percent_interval(j.held_out.interval)})"
+    ),
+    "all labels say": lambda j: numbers.percent(j.held_out.human),
+}
+_SCORES: Columns = {
+    "score": lambda j: _name(j.judge),
+    "labels": lambda j: f"{j.scores.labels:,}",
+    "area under the ROC curve": lambda j: kappa_text(j.scores.area),
+    "best minimum": lambda j: numbers.score(j.scores.best.threshold),
+    "precision there": lambda j: numbers.percent(j.scores.best.precision),
+    "recall there": lambda j: numbers.percent(j.scores.best.recall),
+}
+_PAIRS: Columns = {
+    "judge of pairs": lambda pair: _name(pair.judge),
+    "pairs": lambda pair: f"{pair.pairs:,}",
+    "no decision": lambda pair: f"{pair.unanswered:,}",
+    "right": lambda pair: share_text(pair.right),
+    "wrong": lambda pair: share_text(pair.wrong),
+    "tie": lambda pair: share_text(pair.tied),
+    "right verdicts if the right output is longer": lambda p: share_text(p.right_if_longer),
+    "right verdicts if the right output is shorter": lambda p: share_text(p.right_if_shorter),
+}
+_BETWEEN: Columns = {
+    "agreement between judges": lambda pair: pair[0],
+    "kappa": lambda pair: kappa_text(pair[1]),
+}
 
 
 def _judge_document(found: HumanAgreement) -> dict[str, Any]:
-    confusion, position, held = found.confusion, found.position, found.held_out
+    confusion, position, scores = found.confusion, found.position, found.scores
+    best = "best_minimum=best.threshold precision=best.precision recall=best.recall"
     return {
-        "judge": found.judge,
-        "labels": confusion.labels,
-        "unanswered": found.unanswered,
-        "true_pass": confusion.true_pass,
-        "false_pass": confusion.false_pass,
-        "true_fail": confusion.true_fail,
-        "false_fail": confusion.false_fail,
+        **picked(found, "judge labels=confusion.labels unanswered"),
+        **picked(confusion, "true_pass false_pass true_fail false_fail"),
         "kappa": estimate_document(confusion.kappa()),
         "sensitivity": estimate_document(confusion.sensitivity()),
         "specificity": estimate_document(confusion.specificity()),
@@ -285,27 +224,15 @@ def _judge_document(found: HumanAgreement) -> dict[str, Any]:
             "place_bound": position.place_bound,
             "for_first": estimate_document(position.for_first),
         },
-        "held_out": held
+        "held_out": found.held_out
+        and picked(found.held_out, "judged corrected interval human labels"),
+        "scores": scores
         and {
-            "judged": held.judged,
-            "corrected": held.corrected,
-            "interval": [held.interval.low, held.interval.high],
-            "human": held.human,
-            "labels": held.labels,
-        },
-        "scores": found.scores
-        and {
-            "labels": found.scores.labels,
-            "roc_auc": estimate_document(found.scores.area),
-            "best_minimum": found.scores.best.threshold,
-            "precision": found.scores.best.precision,
-            "recall": found.scores.best.recall,
+            "labels": scores.labels,
+            "roc_auc": estimate_document(scores.area),
+            **picked(scores, best),
         },
     }
-
-
-def _name(judge: str) -> Quote:
-    return Quote(judge, _LONGEST)
 
 
 _TOO_FEW = "label at least 2 inputs"
@@ -330,21 +257,14 @@ def _figures_document(found: RunCorrection) -> dict[str, Any]:
 def describe_correction(found: RunCorrection) -> Iterator[Block]:
     """Describe each arm and the difference in a row, and what the difference means; then the same
     of the scores, if there are some."""
-    yield from _corrected(found, Quote(found.check), "verdicts", _rate_texts)
+    yield from _corrected(found, Quote(found.check), "verdicts")
     if found.scores is not None:
-        yield from _corrected(
-            found.scores, ("score of ", Quote(found.check)), "scores", _score_texts
-        )
+        yield from _corrected(found.scores, ("score of ", Quote(found.check)), "scores")
 
 
-Write = Callable[[CorrectedFigure, bool], tuple[str, str, str]]
-"""Returns what the judge says, the corrected value and its interval; the flag says that it is a
-difference."""
-
-
-def _corrected(found: RunCorrection, heading: Words, noun: str, write: Write) -> Iterator[Block]:
+def _corrected(found: RunCorrection, heading: Words, noun: str) -> Iterator[Block]:
     rows = [
-        (name, f"{figure.units:,}", f"{figure.labelled:,}", *write(figure, last))
+        (name, f"{figure.units:,}", f"{figure.labelled:,}", *_texts(figure, noun, last))
         for name, figure, last in (
             ("base", found.base, False),
             ("head", found.head, False),
@@ -352,52 +272,40 @@ def _corrected(found: RunCorrection, heading: Words, noun: str, write: Write) ->
         )
         if figure is not None
     ]
-    titles = (heading, "inputs", "labelled", "as judged", "corrected", "95 % interval")
-    yield from _figures(titles, rows)
+    right = ("inputs", "labelled", "as judged", "corrected", "95 % interval")
+    if rows:
+        yield Table([Column(heading), *(Column(title, right=True) for title in right)], rows)
     change = found.difference.corrected if found.difference else None
     if change is not None:
         p = numbers.p_value(change.p_value_below(0.0))
         yield Paragraph(f"The test for a drop from base to head, by people's {noun}: p {p}.")
 
 
-def _score_texts(figure: CorrectedFigure, difference: bool) -> tuple[str, str, str]:
+def _texts(figure: CorrectedFigure, noun: str, difference: bool) -> tuple[str, str, str]:
+    """Return what the judge says, the corrected value and its interval."""
+    share = numbers.points if difference else numbers.percent
+    write = numbers.score if noun == "scores" else share
     found = figure.corrected
     if found is None:
-        return numbers.score(figure.judged), _TOO_FEW, ""
+        return write(figure.judged), _TOO_FEW, ""
     interval = found.interval()
     value, low, high = (
         end if difference else min(1.0, max(0.0, end))
         for end in (found.value, interval.low, interval.high)
     )
-    between = f"{numbers.score(low)} – {numbers.score(high)}"
-    return numbers.score(figure.judged), numbers.score(value), between
-
-
-def _rate_texts(figure: CorrectedFigure, difference: bool) -> tuple[str, str, str]:
-    write = numbers.points if difference else numbers.percent
-    found = figure.corrected
-    if found is None:
-        return write(figure.judged), _TOO_FEW, ""
-    interval = found.interval()
-    if not difference:
-        ends = (min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
-        interval = ConfidenceInterval(*ends)
-    between = (
-        numbers.points_interval(interval) if difference else numbers.percent_interval(interval)
-    )
-    value = found.value if difference else min(1.0, max(0.0, found.value))
-    return write(figure.judged), write(value), between
+    between = numbers.points_interval if difference else numbers.percent_interval
+    shown = between(ConfidenceInterval(low, high))
+    if noun == "scores":
+        shown = f"{numbers.score(low)} – {numbers.score(high)}"
+    return write(figure.judged), write(value), shown
 
 
 def _figure_document(figure: CorrectedFigure | None) -> dict[str, Any] | None:
     if figure is None:
         return None
     found = figure.corrected
-    interval = found.interval() if found else None
     return {
-        "inputs": figure.units,
-        "labelled": figure.labelled,
-        "judged": figure.judged,
+        **picked(figure, "inputs=units labelled judged"),
         "corrected": found.value if found else None,
-        "interval": [interval.low, interval.high] if interval else None,
+        "interval": [(ends := found.interval()).low, ends.high] if found else None,
     }

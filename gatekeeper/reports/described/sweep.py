@@ -28,6 +28,7 @@ from gatekeeper.reports.document import (
     heat_map,
     joined,
 )
+from gatekeeper.reports.formats.result_json import picked
 
 _TITLES: Mapping[TestSet, str] = {
     "rule": "rules",
@@ -78,28 +79,15 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
     calls = result.measured.calls
     return {
         "sweep": 1,
-        "contract": result.contract,
-        "inputs": result.inputs,
-        "samples": result.samples,
-        "alpha": result.alpha,
-        "visible_drop": result.visible,
-        "recommended": result.recommendation.setting,
-        "reason": result.recommendation.reason,
+        **picked(result, "contract inputs samples alpha visible_drop=visible"),
+        **picked(result.recommendation, "recommended=setting reason"),
         "settings": [_setting_document(cell) for cell in result.cells],
         "pairs": [
-            {
-                "first": pair.first,
-                "second": pair.second,
-                "inputs": pair.inputs,
-                "difference": pair.difference,
-                "p_value": pair.p_value,
-                "adjusted_p_value": pair.adjusted,
-            }
+            picked(pair, "first second inputs difference p_value adjusted_p_value=adjusted")
             for pair in result.pairs
         ],
-        "calls": {"made": calls.made, "cached": calls.cached, "failed": calls.failed},
-        "cost_usd": result.measured.cost_usd,
-        "ended": result.measured.ended,
+        "calls": picked(calls, "made cached failed"),
+        **picked(result.measured, "cost_usd ended"),
         "suitability": _suitability_document(result.suitability) if result.suitability else None,
     }
 
@@ -394,54 +382,31 @@ def _is_worse(found: Suitability, best: int, other: int, alpha: float) -> bool:
 
 
 def _setting_document(cell: SettingResult) -> dict[str, Any]:
-    arm = cell.arm
     return {
-        "varied": dict(cell.setting.varied),
-        "current": cell.setting.current,
-        "model": cell.setting.target.model,
-        "prompt": cell.setting.target.prompt.reference,
-        "params": dict(cell.setting.target.params),
-        "seeds": list(cell.seeds),
-        "passed": arm.passed,
-        "samples": arm.samples,
-        "failed_calls": arm.failed_calls,
-        "success_rate": arm.success_rate,
-        "interval": [arm.interval.low, arm.interval.high] if arm.interval else None,
-        "latency_p95_ms": arm.latency_p95_ms,
-        "tokens_per_call": cell.tokens_per_call,
-        "cost_per_call_usd": arm.cost_per_call_usd,
+        **picked(cell.setting, "varied current model=target.model prompt=target.prompt.reference"),
+        **picked(cell, "params=setting.target.params seeds"),
+        **picked(cell.arm, "passed samples failed_calls success_rate interval latency_p95_ms"),
+        **picked(cell, "tokens_per_call cost_per_call_usd=arm.cost_per_call_usd"),
     }
 
 
 def _suitability_document(found: Suitability) -> dict[str, Any]:
     """Return the tests of rules as plain data. Rates are shares."""
+    left_out = "tests_without_validity=unrated tests_of_other_categories=others"
     return {
-        "tests": dict(found.tests),
-        "units": found.units,
-        "units_needed": found.units_needed,
-        "tests_without_validity": found.unrated,
-        "tests_of_other_categories": found.others,
+        **picked(found, f"tests units units_needed {left_out}"),
         "settings": [
             {
-                name: {
-                    "non_compliant": rate.failed,
-                    "measured": rate.measured,
-                    "planned": rate.planned,
-                    "share": rate.share,
-                    "interval": [rate.interval.low, rate.interval.high],
-                }
+                name: picked(rate, "non_compliant=failed measured planned share interval")
                 for name, rate in rates.items()
             }
             for rates in found.rates
         ],
         "pairs": [
             {
-                "first": pair.first,
-                "second": pair.second,
-                "units": pair.inputs,
+                **picked(pair, "first second units=inputs"),
                 "more_non_compliant": None if pair.difference is None else -pair.difference,
-                "p_value": pair.p_value,
-                "adjusted_p_value": pair.adjusted,
+                **picked(pair, "p_value adjusted_p_value=adjusted"),
             }
             for pair in found.pairs
         ],

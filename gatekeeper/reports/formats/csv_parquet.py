@@ -188,21 +188,13 @@ def _fixture(
         "contract": contract,
         "contract_from": contract_from,
         "fixture": fixture.id,
-        "category": fixture.category,
-        "change": fixture.change,
-        "base_passed": fixture.base_passed,
-        "head_passed": fixture.head_passed,
+        **{name: getattr(fixture, name, None) for name in list(FIXTURES.columns)[5:]},
         **_tally("base", fixture.base),
         **_tally("head", fixture.head),
-        "p_value": fixture.p_value,
         "failed_checks": list(dict.fromkeys(f.check for f in fixture.failures if f.arm == "head")),
         "failures": list(map(_failure, fixture.failures)),
         "warnings": list(map(_failure, fixture.warnings)),
         "errors": list(fixture.errors),
-        "base_output": fixture.base_output,
-        "head_output": fixture.head_output,
-        "duplicate_of": fixture.duplicate_of,
-        "cluster": fixture.cluster,
     }
 
 

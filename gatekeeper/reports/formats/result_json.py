@@ -85,6 +85,12 @@ def part_document(name: str, part: object) -> Any:
     return _definition(name)(part)
 
 
+def picked(value: object, keys: str) -> dict[str, Any]:
+    """Return attributes of a value as JSON data: `labels judged=held_out.judged`."""
+    named = (key.partition("=") for key in keys.split())
+    return {key: _plain(attrgetter(name or key)(value)) for key, _, name in named}
+
+
 def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:
     """Render `result.json`: the document as text."""
     return encode(result_document(result, notices), indent=2) + "\n"
@@ -213,6 +219,8 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
+    if isinstance(value, ConfidenceInterval):
+        return [value.low, value.high]
     return str(value) if isinstance(value, Tally) else value
 
 

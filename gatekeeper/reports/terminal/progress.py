@@ -37,15 +37,7 @@ _CALLS_FOR_ESTIMATE = 20
 """The share of all calls after which the time left is shown, if that comes sooner."""
 _MOST_CONTRACTS = 12
 _ENOUGH_OF_A_NAME = 12
-_BAR = 12
 _GAP = 2
-_LAYOUTS = (
-    ("sampled", "bar", "changed", "near"),
-    ("sampled", "changed", "near"),
-    ("changed", "near"),
-    ("near",),
-    (),
-)
 _ANSWERS = {
     "regressed": "is worse",
     "not_worse": "is not worse",
@@ -298,34 +290,24 @@ def _nearest_first(contract: ContractProgress) -> tuple[bool, float, str]:
 
 
 def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
-    """Return a row for each contract, never wider than `width`: the least important is left out
-    first."""
-    from rich.progress_bar import ProgressBar
+    """Return a row for each contract, no wider than `width`: the result, or how near it is, stands
+    beside the name, and what has no room is cut at the right."""
     from rich.table import Table
     from rich.text import Text
 
-    rows = [(contract, plain(contract.contract), _cells(contract)) for contract in contracts]
-    widest = [max((len(cells[column]) for _, _, cells in rows), default=0) for column in range(3)]
-    sizes = dict(zip(("sampled", "changed", "near"), widest, strict=True), bar=_BAR)
-    name = min(_ENOUGH_OF_A_NAME, max((len(name) for _, name, _ in rows), default=0))
-    taken = {layout: sum(sizes[column] + _GAP for column in layout) for layout in _LAYOUTS}
-    columns = next((layout for layout in _LAYOUTS if name + taken[layout] < width), ())
+    rows = [(contract, _cells(contract)[::-1]) for contract in contracts]
+    taken = sum(max((len(cells[at]) for _, cells in rows), default=0) + _GAP for at in range(3))
+    longest = max((len(plain(contract.contract)) for contract, _ in rows), default=0)
+    name = max(min(_ENOUGH_OF_A_NAME, width - 1), width - 1 - taken)
     table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(
-        no_wrap=True, overflow="ellipsis", max_width=max(1, width - 1 - taken[columns])
+        no_wrap=True, overflow="ellipsis", min_width=min(name, longest), max_width=name
     )
-    for _ in columns:
-        table.add_column(no_wrap=True)
-    for contract, name_of_it, (sampled, changed, near) in rows:
-        bar = ProgressBar(total=contract.planned, completed=contract.sampled, width=_BAR)
-        style = _STYLES.get(contract.answer or "", "")
-        cells: dict[str, RenderableType] = {
-            "sampled": Text(sampled),
-            "bar": bar,
-            "changed": Text(changed),
-            "near": Text(near, style=style),
-        }
-        table.add_row(Text(name_of_it), *(cells[column] for column in columns))
+    for _ in range(3):
+        table.add_column(no_wrap=True, overflow="ellipsis")
+    for contract, (near, *others) in rows:
+        said = Text(near, _STYLES.get(contract.answer or "", ""))
+        table.add_row(Text(plain(contract.contract)), said, *map(Text, others))
     return table
 
 

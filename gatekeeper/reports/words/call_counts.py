@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.gate.results.parts import Calls, JudgeCalls
 from gatekeeper.gate.results.result import GateResult
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.forecast.estimate import ContractEstimate, RunEstimate
 
 
 def describe_calls(calls: Calls) -> str:
@@ -76,30 +79,7 @@ def describe_forecast(result: GateResult) -> str:
     return f"expected {expected}; at most {most}, and again what gets no answer"
 
 
-class _RunEstimate(Protocol):
-    """What a contract, or a whole check, is forecast to take."""
-
-    @property
-    def calls(self) -> int: ...
-    @property
-    def fewest_calls(self) -> int: ...
-    @property
-    def expected_calls(self) -> int: ...
-    @property
-    def judge_calls(self) -> int: ...
-    @property
-    def user_calls(self) -> int: ...
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def most_tokens(self) -> int | None: ...
-    @property
-    def cost_usd(self) -> float | None: ...
-    @property
-    def worst_cost_usd(self) -> float | None: ...
-
-
-def estimate_text(forecast: _RunEstimate) -> str:
+def estimate_text(forecast: ContractEstimate | RunEstimate) -> str:
     """Return the expected and the highest possible numbers: `expected 130 calls, 52,000 tokens,
     0.0081 USD; at most 400 calls, …`."""
     expected = _amounts(forecast.expected_calls, forecast.tokens, forecast.cost_usd)
