@@ -95,7 +95,7 @@ def require_writable(out: Path) -> None:
     """
     require_own_place(out)
     folder = out.absolute()
-    with _named(out):
+    with named(out):
         while not os.path.lexists(folder):
             folder = folder.parent
         if not stat.S_ISDIR(folder.stat().st_mode):
@@ -151,11 +151,11 @@ def write_files(
     """
     redact = redact or environment_redactor()
     require_own_place(out)
-    with _named(out):
+    with named(out):
         out.mkdir(parents=True, exist_ok=True)
     paths = {name: out / name for name in contents}
     for path in paths.values():
-        with _named(path):
+        with named(path):
             _refuse_folder(path)
     with contextlib.ExitStack() as unfinished:
         if out.parent.name == _OWN_FOLDER:
@@ -168,16 +168,16 @@ def write_files(
         }
         # From here to the end the folder holds files of two runs: none may look complete.
         last = list(paths.values())[-1]
-        with _named(last):
+        with named(last):
             last.unlink(missing_ok=True)
         for path, temporary in temporaries.items():
-            with _named(path):
+            with named(path):
                 temporary.replace(path)
     return paths
 
 
 @contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
+def named(path: Path) -> Iterator[None]:
     """Tell which file could not be written: the fault itself names a temporary one, or none."""
     try:
         yield
@@ -230,7 +230,7 @@ def _chunks(content: Content, redact: Redactor) -> Iterator[bytes]:
 
 def _write_beside(path: Path, chunks: Iterable[bytes], unfinished: contextlib.ExitStack) -> Path:
     """Write a finished temporary file in the same folder, so that a rename puts it in place."""
-    with _named(path):
+    with named(path):
         # The longest name of a file is short: that of the temporary one does not grow with it.
         descriptor, name = tempfile.mkstemp(prefix=".gatekeeper.", dir=path.parent)
         temporary = Path(name)

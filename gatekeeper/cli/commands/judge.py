@@ -49,7 +49,7 @@ from gatekeeper.reports.described.judges import (
     describe_correction,
 )
 from gatekeeper.reports.formats.read_samples import find_samples, read_run
-from gatekeeper.reports.judges.labels import ask_for_labels, label_page
+from gatekeeper.reports.labelling import ask_for_labels, label_page
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.trying import calibrate as grade
 

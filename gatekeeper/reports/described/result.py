@@ -22,6 +22,7 @@ from gatekeeper.reports.document import (
     joined,
 )
 from gatekeeper.reports.markdown.decision import rows_of
+from gatekeeper.reports.markdown.details import broken_fixtures
 from gatekeeper.reports.words import columns as figures
 from gatekeeper.reports.words.call_counts import (
     describe_calls,
@@ -33,7 +34,7 @@ from gatekeeper.reports.words.call_counts import (
 from gatekeeper.reports.words.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.words.evidence import broke_at, plain_step, slice_lines
 from gatekeeper.reports.words.headline import ICONS, headline_text, reason_icon
-from gatekeeper.reports.words.ranking import by_loss, by_severity, worst_reasons
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 from gatekeeper.stats.interval import ConfidenceInterval
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _contract(contract: ContractResult) -> Iterator[Paragraph]:
     broke = broke_at(contract, plain_step)
     if broke:
         yield Paragraph(("  ", Quote(broke, _REASON)))
-    broken = by_loss(fixture for fixture in contract.fixtures if fixture.change == "broke")
+    broken = broken_fixtures(contract)
     yield from map(_broken, broken[:_MOST_BROKEN])
     if len(broken) > _MOST_BROKEN:
         yield Paragraph(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "quiet")

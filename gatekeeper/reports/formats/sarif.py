@@ -43,7 +43,8 @@ def render_sarif(result: GateResult) -> str:
     }
     if len(found) > MOST_RESULTS:
         text = f"The run has more than {MOST_RESULTS:,} results, so only the worst are listed."
-        invocation["toolExecutionNotifications"] = [_notification(text)]
+        notification = {"level": "warning", "message": {"text": text}}
+        invocation["toolExecutionNotifications"] = [notification]
     driver = {
         "name": "gatekeeper",
         "semanticVersion": __version__,
@@ -133,10 +134,6 @@ def _message(text: str) -> str:
     """Escape the text so that nothing in it is a link (SARIF 3.11.6) or a placeholder (3.11.5)."""
     shown = clip(visible(text), _TEXT_LIMIT).replace("](", "] (")
     return shown.replace("{", "{{").replace("}", "}}")
-
-
-def _notification(text: str) -> dict[str, Any]:
-    return {"level": "warning", "message": {"text": text}}
 
 
 def _rule(code: ReasonCode, entry: ReasonEntry) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import GateResult
-from gatekeeper.reports.markdown.details import Depth, add_details
+from gatekeeper.reports.markdown.details import Depth, add_details, add_promises
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.page import Page, byte_length
-from gatekeeper.reports.markdown.promises import add_promises
 from gatekeeper.reports.markdown.revert import add_reverts
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker

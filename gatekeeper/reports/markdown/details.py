@@ -1,13 +1,16 @@
-"""The folded parts of the answer: fixtures with both outputs, prompt diff, how it was decided."""
+"""The folded parts of the answer: fixtures with both outputs, prompt diff, how it was decided,
+and what a change does to the promises of prompts."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.results.author_results import Promises, PromptPromises
 from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
@@ -19,6 +22,7 @@ from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
 _CELL = 100
 _SECTIONS = 4
 _MOST_IDS = 5
+_PROMISE = 300
 _FIXTURE_COLUMNS = (
     "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
     "| --- | :---: | :---: | --- | --- | --- |\n"
@@ -56,13 +60,9 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
     of = f" in {html_code(contract.name, 60)}" if several else ""
-    broken = by_loss(f for f in contract.fixtures if f.change == "broke")
+    broken = broken_fixtures(contract)
     fixed = by_loss((f for f in contract.fixtures if f.change == "fixed"), "base")
-    failing = by_loss(
-        f
-        for f in contract.fixtures
-        if f.head_passed is False and not f.quarantine and f.change != "broke"
-    )
+    failing = failing_fixtures(contract)
     lost = [f for f in contract.fixtures if f.errors]
     known = contract.base is not None
     proven = sum(map(is_proven, broken))
@@ -77,6 +77,20 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     verb = "fails" if len(failing) == 1 else "fail"
     summary = f"{_fixtures(failing)} {verb} {before}{of}"
     _add_group(page, summary, failing, "head", depth.others, depth)
+
+
+def broken_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
+    """Return the fixtures that broke, the worst first."""
+    return by_loss(f for f in contract.fixtures if f.change == "broke")
+
+
+def failing_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
+    """Return the other fixtures that fail on head, the worst first."""
+    return by_loss(
+        f
+        for f in contract.fixtures
+        if f.head_passed is False and not f.quarantine and f.change != "broke"
+    )
 
 
 def _add_group(
@@ -107,7 +121,7 @@ def _add_group(
         return
     page.add_rows(
         opening,
-        [_blocks(fixture, arm, depth.output, alone=alone) for fixture in chosen],
+        [fixture_text(fixture, arm, depth.output, alone=alone) for fixture in chosen],
         total=len(fixtures),
         closing=closing,
         more=lambda left: f"…and {left:,} more in `result.json`",
@@ -165,7 +179,8 @@ def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
     return table_row(cells)
 
 
-def _blocks(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:
+def fixture_text(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:
+    """Return a fixture with its outputs in blocks of their own."""
     tally = f"base {fixture.base or numbers.NONE}, head {fixture.head or numbers.NONE}"
     labels = ("Base said", "Head said")
     if alone:
@@ -248,3 +263,66 @@ def _fixtures(fixtures: Sequence[FixtureResult]) -> str:
 
 def _more(errors: Sequence[str]) -> str:
     return f" (+{len(errors) - 1:,} more)" if len(errors) > 1 else ""
+
+
+def add_promises(page: Page, result: GateResult) -> None:
+    """Add a part for each prompt whose specification the change touches."""
+    for promises in result.promises:
+        opening, closing = fold(
+            f"📜 Specification of {html_code(promises.prompt, 120)} ({_summary(promises)})"
+        )
+        page.add_rows(
+            f"{opening}{_where(promises)}\n\n",
+            list(_promise_rows(promises)),
+            closing=closing,
+            more=lambda left: f"- …and {left:,} more",
+        )
+
+
+def _summary(promises: PromptPromises) -> str:
+    if promises.state == "outdated":
+        return f"{numbers.count(len(promises.unsettled), 'rule')} to check again"
+    changed = promises.rules
+    parts = [
+        f"{len(texts):,} {word}"
+        for texts, word in (
+            (changed.added, "added"),
+            (changed.dropped, "dropped"),
+            (changed.reworded, "reworded"),
+        )
+        if texts
+    ]
+    rules = f"rules: {', '.join(parts)}" if parts else "no rule changed"
+    return f"{rules}; the input specification changed" if promises.input.changed else rules
+
+
+def _where(promises: PromptPromises) -> str:
+    path = code(promises.specification, 200)
+    if promises.state == "added":
+        return f"{path} is new."
+    if promises.state == "removed":
+        return f"This change removes {path} and keeps the prompt."
+    if promises.state == "changed":
+        return f"These changes are in {path}."
+    return (
+        f"The prompt changed, but {path} did not change. The rules below come from prompt lines "
+        "that changed. Run "
+        f"{code(f'gatekeeper generate --update {quote(promises.prompt)} --model MODEL')} "
+        "to update these rules."
+    )
+
+
+def _promise_rows(promises: PromptPromises) -> Iterator[str]:
+    yield from _changes(promises.rules, "rule")
+    yield from _changes(promises.input, "input")
+    for text in promises.unsettled:
+        yield f"- {prose(text, _PROMISE)}"
+
+
+def _changes(changes: Promises, kind: str) -> Iterator[str]:
+    for text in changes.added:
+        yield f"- ➕ {kind}: {prose(text, _PROMISE)}"
+    for text in changes.dropped:
+        yield f"- ➖ {kind}: {prose(text, _PROMISE)}"
+    for pair in changes.reworded:
+        yield f"- ✏️ {kind}: {prose(pair.before, _PROMISE)} → {prose(pair.after, _PROMISE)}"

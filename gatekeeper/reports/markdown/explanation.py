@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
-from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.reports.escape import block, code, prose, prose_with_code
+from gatekeeper.reports.escape import code, prose, prose_with_code
 from gatekeeper.reports.markdown.decision import under_base_contract
+from gatekeeper.reports.markdown.details import (
+    broken_fixtures,
+    failing_fixtures,
+    fixture_text,
+)
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.words.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.words.comparison_text import (
@@ -25,7 +29,7 @@ from gatekeeper.reports.words.comparison_text import (
 )
 from gatekeeper.reports.words.evidence import limit_details
 from gatekeeper.reports.words.headline import ICONS
-from gatekeeper.reports.words.ranking import by_loss, worst_reasons
+from gatekeeper.reports.words.ranking import worst_reasons
 
 _MOST_NAMES = 20
 _MOST_FAILURES = 5
@@ -73,7 +77,7 @@ def _alone(contract: ContractResult) -> str:
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
-    broke = [f.id for f in by_loss(contract.fixtures) if f.change == "broke"]
+    broke = [fixture.id for fixture in broken_fixtures(contract)]
     fixed = [f.id for f in contract.fixtures if f.change == "fixed"]
     found = [
         f"**What changed**: {prose(counts(paired))}.",
@@ -135,15 +139,12 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
 
 
 def _failures(contract: ContractResult) -> list[str]:
-    broke = by_loss(f for f in contract.fixtures if f.change == "broke")
-    failing = by_loss(
-        f
-        for f in contract.fixtures
-        if f.head_passed is False and not f.quarantine and f.change != "broke"
-    )
+    failed = [*broken_fixtures(contract), *failing_fixtures(contract)]
     lost = [f for f in contract.fixtures if f.errors]
-    parts = [_failure(fixture) for fixture in (*broke, *failing)[:_MOST_FAILURES]]
-    left = len(broke) + len(failing) - len(parts)
+    parts = [
+        fixture_text(fixture, "head", _OUTPUT, alone=False) for fixture in failed[:_MOST_FAILURES]
+    ]
+    left = len(failed) - len(parts)
     if parts:
         parts.insert(0, "**The worst failures**")
     if left > 0:
@@ -152,18 +153,6 @@ def _failures(contract: ContractResult) -> list[str]:
         calls = numbers.count(len(lost), "fixture")
         parts.append(f"Samples are missing for {calls}: {code(lost[0].errors[0], 300)}.")
     return parts
-
-
-def _failure(fixture: FixtureResult) -> str:
-    found = next((failure for failure in fixture.failures if failure.arm == "head"), None)
-    tally = f"base {fixture.base or numbers.NONE}, head {fixture.head or numbers.NONE}"
-    why = f": {code(found.check, 60)} {prose(found.message, 300)}" if found else ""
-    parts = [f"{code(fixture.id, 80)} ({tally}){why}"]
-    said = (fixture.base_output, found.output if found else fixture.head_output)
-    for label, text in zip(("Base said", "Head said"), said, strict=True):
-        if text is not None:
-            parts.append(f"{label}:\n\n{block(text, limit=_OUTPUT)}")
-    return "\n\n".join(parts)
 
 
 def _names(ids: Sequence[str]) -> str:

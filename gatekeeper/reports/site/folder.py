@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import UsageError
 from gatekeeper.reports.site.contract_page import render_contract
 from gatekeeper.reports.site.frame import (
     COSTS,
@@ -21,7 +21,7 @@ from gatekeeper.reports.site.frame import (
     site_assets,
 )
 from gatekeeper.reports.site.pages import render_costs, render_health, render_index, render_runs
-from gatekeeper.reports.write import Content, require_own_place, write_files
+from gatekeeper.reports.write import Content, named, require_own_place, write_files
 
 MANIFEST = ".gatekeeper-site.json"
 """The file that names what the site wrote."""
@@ -43,7 +43,7 @@ def write_site(site: Site, out: Path) -> dict[str, Path]:
     pages = _pages(site)
     before = _written_before(out)
     _require_own(out, pages, before)
-    with _named(out):
+    with named(out):
         for name in pages:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
     # Written first, so that a site which was interrupted still counts as written by this program.
@@ -109,11 +109,3 @@ def _require_own(out: Path, pages: Iterable[str], before: set[str]) -> None:
 def _write_manifest(out: Path, names: Iterable[str]) -> None:
     text = json.dumps({"schema": 1, "files": sorted(names)}, indent=1) + "\n"
     write_files({MANIFEST: lambda: text}, out)
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise WriteError(path, error) from error

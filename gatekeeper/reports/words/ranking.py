@@ -50,10 +50,11 @@ def _contract_rank(contract: ContractResult) -> tuple[int, bool, bool, float, st
 
 
 def _fixture_rank(fixture: FixtureResult, arm: Arm) -> tuple[bool, float, float]:
-    base, head = _rate(fixture.base), _rate(fixture.head)
+    base, head = rate(fixture.base), rate(fixture.head)
     lost, won = (head, base) if arm == "head" else (base, head)
     return not is_proven(fixture), lost - won, lost
 
 
-def _rate(tally: Tally | None) -> float:
+def rate(tally: Tally | None) -> float:
+    """Return the share of samples that passed; 0 without one."""
     return tally.passed / tally.samples if tally and tally.samples else 0.0

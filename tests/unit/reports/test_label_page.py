@@ -10,7 +10,7 @@ from support.browser import chromium, reload_until
 from support.machine_needs import CHROMIUM
 
 from gatekeeper.gate.calibration.labels import LabelTask
-from gatekeeper.reports.judges.labels import label_page
+from gatekeeper.reports.labelling import label_page
 
 pytestmark = [
     pytest.mark.long,

@@ -1,1 +1,0 @@
-"""What the commands of `gatekeeper judge` print and write."""
