@@ -1,8 +1,7 @@
 """Samples and fixtures as tables: CSV for spreadsheets and shells, Parquet for data frames.
 
 Both hold the same columns in the same order. Parquet keeps every text as it is. CSV is also
-opened in spreadsheets and read as text, so two things are changed there, and can be undone
-(`restored`):
+opened in spreadsheets and read as text, so two things are changed there, and can be undone:
 
 - A character that is invisible, reorders text or ends a line only in some programs is written as
   `⟨U+202E⟩`, and a `⟨` before `U+` is `⟨U+27E8⟩`.
@@ -58,9 +57,7 @@ _NO_PYARROW = (
 # Most cells: nothing in them is invisible, ends a line or begins a formula.
 _HARMLESS = re.compile(r"(?![ =+@'-])[ !#-:<-~]*")
 _FORMULA = re.compile(r"((?:\A|[\t\n;])\s*+)('*+[=+\-@＝＋－＠])?")
-_GUARDED = re.compile(r"((?:\A|[\t\n;])\s*+)(?:'('*+[=+\-@＝＋－＠]))?")
 _JSON = json.JSONEncoder(ensure_ascii=False)
-_SPELLED = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 
 
 class Table(NamedTuple):
@@ -121,12 +118,6 @@ def guarded(text: str) -> str:
         return text
     spelled = text.replace("⟨U+", "⟨U+27E8⟩U+").replace("\r", "⟨U+000D⟩")
     return _FORMULA.sub(lambda at: f"{at[1]}'{at[2]}" if at[2] else at[0], xml_text(spelled))
-
-
-def restored(cell: str) -> str:
-    """Restore the text that `guarded` was given."""
-    spelled = _GUARDED.sub(lambda at: at[1] + (at[2] or ""), cell)
-    return _SPELLED.sub(lambda found: chr(int(found[1], 16)), spelled)
 
 
 def _sample_rows(result: GateResult) -> Iterator[Row]:

@@ -11,15 +11,13 @@ commit or a message.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import NamedTuple, get_args
 
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, Verdict
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
-
-if TYPE_CHECKING:
-    from prometheus_client import Metric
 
 _LONGEST_LABEL = 200
 _MILLISECONDS = 1000
@@ -85,26 +83,15 @@ HELP: Mapping[str, str] = {
 
 def render_prometheus(result: GateResult) -> str:
     """Render all metrics, each family in one block as the format requires."""
-    from prometheus_client import CollectorRegistry, Metric, generate_latest
+    from prometheus_client import Metric, generate_latest
 
     families = {name: Metric(name, text, "gauge") for name, text in HELP.items()}
     for sample in _samples(result):
         if sample.value is not None and math.isfinite(sample.value):
             labels = {name: _label(value) for name, value in sample.labels.items()}
             families[sample.metric].add_sample(sample.metric, labels, sample.value)
-    registry = CollectorRegistry()
-    registry.register(_Collected([family for family in families.values() if family.samples]))
-    return generate_latest(registry).decode()
-
-
-class _Collected:
-    """Metrics that are known already, as prometheus_client asks for them."""
-
-    def __init__(self, families: Sequence[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Sequence[Metric]:
-        return self._families
+    known = SimpleNamespace(collect=lambda: [f for f in families.values() if f.samples])
+    return generate_latest(known).decode()
 
 
 def _samples(result: GateResult) -> Iterator[_Sample]:

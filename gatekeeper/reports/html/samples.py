@@ -24,8 +24,9 @@ import gzip
 import json
 import os.path
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from gatekeeper import numbers
@@ -33,7 +34,7 @@ from gatekeeper.contract.calls.calls import known_messages, spoken, step_names
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.results.parts import FixtureResult
-from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, UnderBase
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.words.comparison_text import base_contract_label
 from gatekeeper.reports.words.evidence import prompt_texts
@@ -120,14 +121,9 @@ class ReportedEvaluation:
     """By fixture, in the order sampled."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A unit that is kept or left out: a fixture's samples of one repetition on both arms."""
-
-    evaluation: int
-    fixture: int
-    outcomes: tuple[Outcome, ...]
-    rank: int
+_Item = tuple[int, int, int, Sequence[Outcome]]
+"""A unit that is kept or left out: its rank, the evaluation, the fixture, and its samples of one
+repetition on both arms."""
 
 
 def evaluations(result: GateResult) -> tuple[ReportedEvaluation, ...]:
@@ -161,14 +157,14 @@ def pack(evaluated: Sequence[ReportedEvaluation], room: int, clean: Clean = str)
 
     `clean` is applied to the input of a sample, which only this report shows.
     """
-    items = sorted(_items(evaluated), key=lambda item: item.rank)
-    total = sum(len(item.outcomes) for item in items)
+    items = sorted(_items(evaluated), key=itemgetter(0))
+    total = sum(len(outcomes) for *_, outcomes in items)
     inputs = [_inputs(evaluation, clean) for evaluation in evaluated]
     kept = len(items)
     while kept and room > 0:
         text = _encode(_document(evaluated, items[:kept], inputs))
         if len(text) <= room:
-            shown = sum(len(item.outcomes) for item in items[:kept])
+            shown = sum(len(outcomes) for *_, outcomes in items[:kept])
             return Packed(text, shown, total)
         kept = int(kept * min(_SMALLER, room / len(text)))
     return Packed("", 0, total)
@@ -177,44 +173,30 @@ def pack(evaluated: Sequence[ReportedEvaluation], room: int, clean: Clean = str)
 def _evaluations_of(
     contract: ContractResult,
     groups: Mapping[tuple[str, ContractFrom], Mapping[str, Sequence[Outcome]]],
-) -> list[ReportedEvaluation]:
-    own = groups.get((contract.name, "head"), {})
-    found = [
-        ReportedEvaluation(
-            contract.name,
-            contract.name,
-            contract.base,
-            contract.head,
-            worst_first(contract.fixtures),
-            own,
-        )
-    ]
+) -> Iterator[ReportedEvaluation]:
+    found: list[tuple[str, ContractFrom, ContractResult | UnderBase]] = [("", "head", contract)]
     before = contract.under_base
     if before is not None:
-        label = f"{contract.name}, {base_contract_label(before)}"
-        others = groups.get((contract.name, before.contract_from), {})
-        found.append(
-            ReportedEvaluation(
-                contract.name, label, before.base, before.head, worst_first(before.fixtures), others
-            )
+        found.append((f", {base_contract_label(before)}", before.contract_from, before))
+    for label, contract_from, of in found:
+        yield ReportedEvaluation(
+            contract.name,
+            f"{contract.name}{label}",
+            of.base,
+            of.head,
+            worst_first(of.fixtures),
+            groups.get((contract.name, contract_from), {}),
         )
-    return found
 
 
-def _items(evaluated: Sequence[ReportedEvaluation]) -> list[_Item]:
-    return [
-        _Item(at, number, tuple(pair), _rank(fixture, pair))
-        for at, evaluation in enumerate(evaluated)
-        for number, fixture in enumerate(evaluation.fixtures)
-        for pair in _pairs(evaluation.outcomes.get(fixture.id, ()))
-    ]
-
-
-def _pairs(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
-    pairs: dict[int, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        pairs[outcome.sample.trial.repetition].append(outcome)
-    return list(pairs.values()) or [[]]
+def _items(evaluated: Sequence[ReportedEvaluation]) -> Iterator[_Item]:
+    for at, evaluation in enumerate(evaluated):
+        for number, fixture in enumerate(evaluation.fixtures):
+            pairs: dict[int, list[Outcome]] = defaultdict(list)
+            for outcome in evaluation.outcomes.get(fixture.id, ()):
+                pairs[outcome.sample.trial.repetition].append(outcome)
+            for pair in pairs.values() or [[]]:
+                yield _rank(fixture, pair), at, number, pair
 
 
 def _rank(fixture: FixtureResult, pair: Sequence[Outcome]) -> int:
@@ -253,8 +235,8 @@ def _document(
 ) -> dict[str, Any]:
     texts = _Texts()
     samples: dict[tuple[int, int], list[Outcome]] = defaultdict(list)
-    for item in items:
-        samples[item.evaluation, item.fixture] += item.outcomes
+    for _, at, number, outcomes in items:
+        samples[at, number] += outcomes
     return {
         "evaluations": [
             {

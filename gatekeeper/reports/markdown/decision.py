@@ -13,7 +13,7 @@ from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult
 from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
 from gatekeeper.reports.escape import code, prose
-from gatekeeper.reports.markdown.page import Page, fold, table_row
+from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.call_counts import describe_forecast
 from gatekeeper.reports.words.columns import (
     objective_value,
@@ -110,8 +110,8 @@ def add_decision(page: Page, result: GateResult) -> None:
     forecast = describe_forecast(result)
     if forecast:
         rows.insert(0, f"- Forecast before the first call: {forecast}")
-    opening, closing = fold("How this was decided, with latency, cost and error budget")
-    page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
+    summary = "How this was decided, with latency, cost and error budget"
+    page.add_fold(summary, rows, more=lambda left: f"- …and {left:,} more")
 
 
 def _measured(result: GateResult) -> list[str]:

@@ -15,7 +15,7 @@ from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
-from gatekeeper.reports.markdown.page import Page, fold, table_row
+from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
 
@@ -107,23 +107,21 @@ def _add_group(
     if not fixtures:
         return
     chosen = fixtures[:most]
-    opening, closing = fold(summary)
-    opening += note
     alone = all(fixture.base is None and fixture.base_passed is None for fixture in fixtures)
     if all(_is_short(fixture, arm) for fixture in chosen):
-        page.add_rows(
-            opening + (_ALONE_COLUMNS if alone else _FIXTURE_COLUMNS),
+        page.add_fold(
+            summary,
             [_row(fixture, arm, alone=alone) for fixture in chosen],
+            note=note + (_ALONE_COLUMNS if alone else _FIXTURE_COLUMNS),
             total=len(fixtures),
-            closing=closing,
             more=lambda left: f"\n…and {left:,} more in `result.json`",
         )
         return
-    page.add_rows(
-        opening,
+    page.add_fold(
+        summary,
         [fixture_text(fixture, arm, depth.output, alone=alone) for fixture in chosen],
+        note=note,
         total=len(fixtures),
-        closing=closing,
         more=lambda left: f"…and {left:,} more in `result.json`",
         joint="\n\n",
     )
@@ -144,18 +142,16 @@ def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most:
     line."""
     if not fixtures:
         return
-    opening, closing = fold(summary)
     alike: dict[tuple[str, ...], list[FixtureResult]] = defaultdict(list)
     for fixture in fixtures:
         alike[fixture.errors].append(fixture)
     lines = [
         f"- {_ids(same)}: {code(errors[0], 300)}{_more(errors)}" for errors, same in alike.items()
     ]
-    page.add_rows(
-        opening,
+    page.add_fold(
+        summary,
         lines[:most],
         total=len(lines),
-        closing=closing,
         more=lambda left: f"- …and {left:,} more in `result.json`",
     )
 
@@ -240,13 +236,9 @@ def _add_diff(
     shown.add(pair)
     paths = dict.fromkeys(change.path or head.prompt_path for change in changes)
     where = ", ".join(html_code(path, 120) for path in paths)
-    opening, closing = fold(
-        f"Prompt diff of {where}: {numbers.count(len(changes), 'section')} changed"
-    )
-    page.add_rows(
-        opening,
+    page.add_fold(
+        f"Prompt diff of {where}: {numbers.count(len(changes), 'section')} changed",
         [_section(change, depth.diff) for change in changes],
-        closing=closing,
         more=lambda left: f"…and {numbers.count(left, 'more section')}",
         joint="\n\n",
     )
@@ -268,13 +260,10 @@ def _more(errors: Sequence[str]) -> str:
 def add_promises(page: Page, result: GateResult) -> None:
     """Add a part for each prompt whose specification the change touches."""
     for promises in result.promises:
-        opening, closing = fold(
-            f"📜 Specification of {html_code(promises.prompt, 120)} ({_summary(promises)})"
-        )
-        page.add_rows(
-            f"{opening}{_where(promises)}\n\n",
+        page.add_fold(
+            f"📜 Specification of {html_code(promises.prompt, 120)} ({_summary(promises)})",
             list(_promise_rows(promises)),
-            closing=closing,
+            note=f"{_where(promises)}\n\n",
             more=lambda left: f"- …and {left:,} more",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 _GAP = "\n\n"
 _LEAST = 200
@@ -78,6 +79,13 @@ class Page:
             kept.append(more(left_out))
         return self.add(opening + joint.join(kept) + closing)
 
+    def add_fold(
+        self, summary_html: str, rows: Sequence[str], *, note: str = "", **more: Any
+    ) -> bool:
+        """Add rows in a folded part, under a note; the summary must be escaped HTML."""
+        opening = f"<details><summary>{summary_html}</summary>{_GAP}{note}"
+        return self.add_rows(opening, rows, closing=f"{_GAP}</details>", **more)
+
     def text(self, ending: str = "") -> str:
         """Return the page; the caller must have kept room for the ending."""
         return _GAP.join([*self._parts, *([ending] if ending else [])])
@@ -90,8 +98,3 @@ class Page:
                 break
             kept.append(row)
         return kept
-
-
-def fold(summary_html: str) -> tuple[str, str]:
-    """Return the opening and the closing of a folded part; the summary must be escaped HTML."""
-    return f"<details><summary>{summary_html}</summary>{_GAP}", f"{_GAP}</details>"

@@ -93,18 +93,33 @@ def contract_histories(
         by_name[record.contract].append(record)
         if record.trigger == "schedule":
             nightly = record.time
-    found = [
-        _contract_history(
+    found = []
+    for name in sorted({*by_name, *suite}):
+        mine, contract = by_name.get(name, []), suite.get(name)
+        removed = bool(suite) and contract is None
+        budgets = _budgets(contract, mine, policy, now) if contract else None
+        drift = next(iter(drifts(mine)), None)
+        flickering = flickering_fixtures(mine)
+        findings = [
+            *_findings_of_budgets(budgets),
+            *_findings_of_records(mine, nightly),
+            *_findings_of_drift(drift),
+            *_findings_of_judges(mine),
+            *_findings_of_fixtures(flickering),
+        ]
+        ordered = sorted(findings, key=lambda finding: RANKS[finding.severity])
+        history = ContractHistory(
             name,
-            by_name.get(name, []),
-            suite.get(name),
-            policy,
-            now,
-            nightly,
-            removed=bool(suite) and name not in suite,
+            tuple(mine),
+            contract,
+            removed,
+            budgets,
+            drift,
+            flickering,
+            () if removed else tuple(ordered),
+            policy.folder_of(contract.path) if contract else "",
         )
-        for name in sorted({*by_name, *suite})
-    ]
+        found.append(history)
     return tuple(sorted(found, key=_rank))
 
 
@@ -121,42 +136,12 @@ def _rank(history: ContractHistory) -> tuple[int, int, str]:
     return RANKS[history.severity], -failing, history.name
 
 
-def _contract_history(
-    name: str,
-    records: Sequence[Record],
-    contract: Contract | None,
-    policy: Policy,
-    now: datetime,
-    nightly: datetime | None,
-    *,
-    removed: bool,
-) -> ContractHistory:
-    budgets = _budgets(contract, records, policy, now) if contract else None
-    drift = next(iter(drifts(records)), None)
-    flickering = flickering_fixtures(records)
-    findings: list[Finding] = []
-    if not removed:
-        findings += _findings_of_budgets(budgets)
-        findings += _findings_of_records(records, nightly)
-        findings += _findings_of_drift(drift)
-        findings += _findings_of_judges(records)
-        if flickering:
-            fixtures = numbers.count(len(flickering), "fixture")
-            verb = "flickers" if len(flickering) == 1 else "flicker"
-            text = f"{fixtures} {verb} between pass and fail in the last {MOST_RUNS} runs"
-            findings.append(Finding("flickering", "info", text, f"{len(flickering):,} flickering"))
-    ordered = sorted(findings, key=lambda finding: RANKS[finding.severity])
-    return ContractHistory(
-        name,
-        tuple(records),
-        contract,
-        removed,
-        budgets,
-        drift,
-        flickering,
-        tuple(ordered),
-        policy.folder_of(contract.path) if contract else "",
-    )
+def _findings_of_fixtures(flickering: Sequence[FlickeringFixture]) -> Iterator[Finding]:
+    if flickering:
+        fixtures = numbers.count(len(flickering), "fixture")
+        verb = "flickers" if len(flickering) == 1 else "flicker"
+        text = f"{fixtures} {verb} between pass and fail in the last {MOST_RUNS} runs"
+        yield Finding("flickering", "info", text, f"{len(flickering):,} flickering")
 
 
 def _budgets(

@@ -21,14 +21,14 @@ from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.described.error_budgets import budget_cells
-from gatekeeper.reports.document import Picture, Quote, Section, Words, columns, joined
+from gatekeeper.reports.document import Quote, Section, Words, columns, joined
 from gatekeeper.reports.html import plots
 from gatekeeper.reports.html.page import shown
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.site.contract_history import ContractHistory
 from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page
 from gatekeeper.reports.site.kept_runs import KeptRun
-from gatekeeper.reports.site.pages import figures, fixture_names, name
+from gatekeeper.reports.site.pages import figures, flickering_cells, name
 from gatekeeper.reports.words.columns import share_left
 from gatekeeper.stats.objectives.objective import parse_window
 
@@ -276,16 +276,7 @@ def _checks_part(history: ContractHistory) -> Iterator[Section]:
 
 
 def _flickering_part(history: ContractHistory) -> Iterator[Section]:
-    names = fixture_names(history)
-    rows = [
-        (
-            name(names.get(fixture.key, fixture.key)),
-            Picture(plots.state_strip(fixture.states)),
-            f"{fixture.changes:,}",
-            f"{fixture.failed:,} of {fixture.samples:,}",
-        )
-        for fixture in history.flickering[:_MOST_FIXTURES]
-    ]
+    rows = [flickering_cells(history, found) for found in history.flickering[:_MOST_FIXTURES]]
     left = len(history.flickering) - len(rows)
     more = f"{numbers.count(left, 'more fixture')} with fewer changes." if left else ""
     titles = columns("Fixture", f"Last {MOST_RUNS} runs", right=("Changes", "Samples failed"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import takewhile
 from typing import Any
@@ -18,7 +18,7 @@ from gatekeeper.history.costs import (
     total,
 )
 from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
+from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS, FlickeringFixture
 from gatekeeper.reports.described.drift import evidence_text, status_text
 from gatekeeper.reports.document import (
     Block,
@@ -156,10 +156,17 @@ def figures(
         yield Section(title, blocks, anchor)
 
 
-def fixture_names(history: ContractHistory) -> Mapping[str, str]:
-    """Return the id of each fixture that the contract has now, by its key in records."""
+def flickering_cells(history: ContractHistory, found: FlickeringFixture) -> Sequence[Words]:
+    """Return the id that the contract has for the fixture's key in records, its states in the
+    latest runs, its changes, and how many samples failed."""
     fixtures = history.contract.fixtures if history.contract else ()
-    return {fixture_key(fixture.id): fixture.id for fixture in fixtures}
+    ids = (fixture.id for fixture in fixtures if fixture_key(fixture.id) == found.key)
+    return (
+        name(next(ids, found.key)),
+        Picture(state_strip(found.states)),
+        f"{found.changes:,}",
+        f"{found.failed:,} of {found.samples:,}",
+    )
 
 
 def render_health(site: Site) -> str:
@@ -299,15 +306,8 @@ def _flickering(live: Sequence[ContractHistory]) -> Iterator[Section]:
         ((history, fixture) for history in live for fixture in history.flickering),
         key=lambda pair: (-pair[1].changes, pair[0].name, pair[1].key),
     )
-    names = {history.name: fixture_names(history) for history in live if history.flickering}
     rows: list[Sequence[Words | Cell]] = [
-        (
-            _link(history),
-            name(names[history.name].get(fixture.key, fixture.key)),
-            Picture(state_strip(fixture.states)),
-            f"{fixture.changes:,}",
-            f"{fixture.failed:,} of {fixture.samples:,}",
-        )
+        (_link(history), *flickering_cells(history, fixture))
         for history, fixture in found[:_MOST_FIXTURES]
     ]
     left = len(found) - len(rows)

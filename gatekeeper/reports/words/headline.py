@@ -61,16 +61,11 @@ def title(result: GateResult) -> str:
     """Return the verdict in a few words, without markup."""
     if result.verdict == "error":
         return "Could not measure"
-    if result.kind == "run":
+    if result.kind in ("run", "diff"):
+        regressed = result.kind == "diff" and _has_regressed(result)
         return {
-            "pass": "Every contract holds",
-            "fail": "A contract does not hold",
-            "inconclusive": "Not enough evidence",
-        }[result.verdict]
-    if result.kind == "diff":
-        return {
-            "pass": "No regression",
-            "fail": "A regression" if _has_regressed(result) else "A contract does not hold",
+            "pass": "Every contract holds" if result.kind == "run" else "No regression",
+            "fail": "A regression" if regressed else "A contract does not hold",
             "inconclusive": "Not enough evidence",
         }[result.verdict]
     if result.verdict == "fail":

@@ -29,11 +29,17 @@ from gatekeeper.reports.formats.csv_parquet import (
     csv_rows,
     guarded,
     render_parquet,
-    restored,
 )
 from gatekeeper.reports.formats.samples import sample_document
 
 FORMULA = re.compile(r"['\"\s]*[=+\-@＝＋－＠]")
+GUARDED = re.compile(r"((?:\A|[\t\n;])\s*+)(?:'('*+[=+\-@＝＋－＠]))?")
+
+
+def restored(cell: str) -> str:
+    """Undo what is changed for spreadsheets."""
+    spelled = GUARDED.sub(lambda at: at[1] + (at[2] or ""), cell)
+    return re.sub(r"⟨U\+([0-9A-F]{4,6})⟩", lambda found: chr(int(found[1], 16)), spelled)
 
 
 def _sampled(*texts: str | None, **other: object) -> GateResult:

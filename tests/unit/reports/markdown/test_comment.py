@@ -27,7 +27,7 @@ from gatekeeper.reports.markdown.comment import (
     render_comment,
     render_summary,
 )
-from gatekeeper.reports.markdown.page import Page, byte_length, fold
+from gatekeeper.reports.markdown.page import Page, byte_length
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
@@ -427,7 +427,9 @@ def test_rows_that_do_not_fit_at_all_are_left_out() -> None:
 
 
 def test_a_fold_opens_and_closes() -> None:
-    assert "".join(fold("more")) == "<details><summary>more</summary>\n\n\n\n</details>"
+    page = Page(1_000)
+    page.add_fold("more", ["row"])
+    assert page.text() == "<details><summary>more</summary>\n\nrow\n\n</details>"
 
 
 def _frozen(*objectives: str, until: datetime | None) -> GateResult:
