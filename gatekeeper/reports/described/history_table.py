@@ -8,7 +8,7 @@ from datetime import UTC
 from gatekeeper import numbers
 from gatekeeper.history.record import Record
 from gatekeeper.reports.document import Block, Paragraph, Quote, Table, Words, columns
-from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_text
+from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_lines
 
 _COLUMNS: Mapping[str, Kind] = {
     "id": "text",
@@ -47,7 +47,7 @@ _NO_RUN_YET = (
 
 def records_csv(records: Sequence[Record]) -> str:
     """Return one CSV row per record; JSON also has the counts by check and by fixture."""
-    return csv_text(_COLUMNS, (_row(record) for record in records))
+    return "".join(csv_lines(_COLUMNS, map(_row, records)))
 
 
 def describe_records(records: Sequence[Record], *, begun: bool = True) -> Iterator[Block]:

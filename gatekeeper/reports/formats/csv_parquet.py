@@ -69,15 +69,11 @@ class Table(NamedTuple):
 
 def csv_rows(table: Table, result: GateResult) -> Iterator[str]:
     """Yield the header and the rows of RFC 4180, each with a line feed at its end."""
-    return _csv_rows(table.columns, table.rows(result))
+    return csv_lines(table.columns, table.rows(result))
 
 
-def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
-    """Render rows of any table as CSV, in the form described above."""
-    return "".join(_csv_rows(columns, rows))
-
-
-def _csv_rows(columns: Mapping[str, Kind], rows: Iterable[Row]) -> Iterator[str]:
+def csv_lines(columns: Mapping[str, Kind], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the header and the rows of any table, in the form described above."""
     yield ",".join(columns) + "\n"
     named = list(columns.items())
     for row in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict
 from itertools import chain, zip_longest
 from typing import Any
@@ -30,16 +30,14 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
     users = completion.users if completion else ()
     request, said = trial.request, answer_row(completion)
     text = [name for name in ("tool_calls", "output_length", "output_sha256") if name in said]
-    return {
+    document: dict[str, Any] = {
         "contract": trial.contract,
         "fixture": trial.fixture,
-        # Left out for the many fixtures that have none.
-        **({} if trial.cluster is None else {"cluster": trial.cluster}),
+        "cluster": trial.cluster,
         "arm": trial.arm,
         "contract_from": trial.contract_from,
         "repetition": trial.repetition,
-        # Left out for the many samples that were planned.
-        **({"confirms": True} if trial.confirms else {}),
+        "confirms": trial.confirms,
         "model": request.model,
         "seed": request.seed,
         "request": request_digest(request),
@@ -47,32 +45,39 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "output_raw": said.pop("output_raw"),
         "output": sample.output if completion else None,
         **{name: said.pop(name) for name in text},
-        **_turns(completion, step_names(request)),
-        # Left out for the many samples without a simulated user.
-        **({"users": list(map(_judge_answer, users))} if users else {}),
+        "turns": _turns(completion, step_names(request)),
+        "users": list(map(_judge_answer, users)),
         "repairs": list(sample.repairs),
-        # Left out for the many outputs that need no repair.
-        **({"repair_ledger": list(map(asdict, sample.ledger))} if sample.ledger else {}),
-        # Left out for the many samples that no judge sees.
-        **(
-            {"judge_answers": [_judge_answer(a) for a in sample.judge_answers]}
-            if sample.judge_answers
-            else {}
-        ),
-        # Left out without one, as for most contracts.
-        **({} if outcome.pass_score is None else {"pass_score": outcome.pass_score}),
+        "repair_ledger": list(map(asdict, sample.ledger)),
+        "judge_answers": list(map(_judge_answer, sample.judge_answers)),
+        "pass_score": outcome.pass_score,
         "checks": [_check_result(check_result) for check_result in outcome.check_results],
         **said,
         "error": sample.error,
         "shared": sample.shared,
     }
+    return _without(document, _RARE)
 
 
-def _turns(completion: Completion | None, steps: Sequence[str]) -> dict[str, Any]:
+_RARE = frozenset(
+    ("cluster", "confirms", "turns", "users", "repair_ledger", "judge_answers", "pass_score")
+)
+_RARE_OF_CHECKS = frozenset(("score", "weight", "must_pass", "step", "votes"))
+
+
+def _without(document: dict[str, Any], rare: Set[str]) -> dict[str, Any]:
+    """Leave out the keys that most samples have nothing for."""
+    for key in rare:
+        value = document[key]
+        if value is None or value is False or value == []:
+            del document[key]
+    return document
+
+
+def _turns(completion: Completion | None, steps: Sequence[str]) -> list[dict[str, Any]]:
     """Return every answer of a conversation or a chain; a replay finds each by its `request`."""
     turns = completion.turns if completion else ()
-    each = zip_longest(turns, steps[: len(turns)])
-    return {"turns": [_turn(turn, step) for turn, step in each]} if turns else {}
+    return [_turn(turn, step) for turn, step in zip_longest(turns, steps[: len(turns)])]
 
 
 def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
@@ -81,18 +86,18 @@ def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
 
 
 def _check_result(check_result: CheckResult) -> dict[str, Any]:
-    return {
+    document = {
         "check": check_result.check,
         "passed": check_result.passed,
         "severity": check_result.severity,
         "message": check_result.message,
-        # Left out for the many checks that give none.
-        **({} if check_result.score is None else {"score": check_result.score}),
-        **({} if check_result.weight == 1 else {"weight": check_result.weight}),
-        **({"must_pass": True} if check_result.must_pass else {}),
-        **({} if check_result.step is None else {"step": check_result.step}),
-        **({"votes": [asdict(vote) for vote in check_result.votes]} if check_result.votes else {}),
+        "score": check_result.score,
+        "weight": None if check_result.weight == 1 else check_result.weight,
+        "must_pass": check_result.must_pass,
+        "step": check_result.step,
+        "votes": [asdict(vote) for vote in check_result.votes],
     }
+    return _without(document, _RARE_OF_CHECKS)
 
 
 def _judge_answer(answer: JudgeAnswer) -> dict[str, Any]:

@@ -41,19 +41,15 @@ ColumnName = Literal["base", "head", "difference", "p", "slo", "resources", "bud
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A few short lines of one contract.
-
-    Attributes:
-        lines: The first says it; the others say more.
-        strong: Whether the eye should fall on it.
-        sort_key: What its row is sorted by; None if it is not known, which sorts last.
-        bracketed: Whether the second line has brackets of its own, as an interval has.
-    """
+    """A few short lines of one contract: the first says it, the others say more."""
 
     lines: tuple[str, ...]
     strong: bool = False
+    """Whether the eye should fall on it."""
     sort_key: float | None = None
+    """What its row is sorted by; None if it is not known, which sorts last."""
     bracketed: bool = False
+    """Whether the second line has brackets of its own, as an interval has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +58,8 @@ class Column:
 
     name: ColumnName
     title: str
-    is_right: bool
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
+    is_right: bool = True
 
 
 def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Column, ...]:
@@ -72,28 +68,22 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     found: list[Column] = []
     if result.kind != "run":
         found += [
-            _column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
-            _column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
-            _column("difference", "Difference", [_difference(c) for c in contracts]),
-            _column("p", "p", [_chance(c.paired) for c in contracts]),
+            Column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
+            Column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
+            Column("difference", "Difference", [_difference(c) for c in contracts]),
+            Column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
-        found.append(_column("head", "Passed", [_rate(c.head, None) for c in contracts]))
+        found.append(Column("head", "Passed", [_rate(c.head, None) for c in contracts]))
     if any(contract.slo for contract in contracts):
-        found.append(_column("slo", "SLO", [_objectives(c) for c in contracts], is_right=False))
+        found.append(Column("slo", "SLO", [_objectives(c) for c in contracts], is_right=False))
     resources = [_resources(contract) for contract in contracts]
     if any(resources):
         cells = [cell or Cell(_UNKNOWN) for cell in resources]
-        found.append(_column("resources", "Cost and latency", cells, is_right=False))
+        found.append(Column("resources", "Cost and latency", cells, is_right=False))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
-        found.append(_column("budget", "Budget left", [_budget_left(c) for c in contracts]))
+        found.append(Column("budget", "Budget left", [_budget_left(c) for c in contracts]))
     return tuple(found)
-
-
-def _column(
-    name: ColumnName, title: str, cells: Sequence[Cell], *, is_right: bool = True
-) -> Column:
-    return Column(name, title, is_right, tuple(cells))
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 from support import early_results as early_examples
 from support import results as examples
+from support.report_texts import comment_of, printed, row_of
 
 from gatekeeper.gate.results.parts import FixtureResult, Tally
-from gatekeeper.gate.results.result import GateResult, Reason, SloResult
+from gatekeeper.gate.results.result import Reason, SloResult
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.reports.terminal.console import print_result
 from gatekeeper.reports.words.columns import columns, status_text
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
-
-
-def _read(result: GateResult) -> str:
-    return render_comment(result).replace("\u00a0", " ")
-
-
-def _printed(result: GateResult) -> str:
-    console = Console(file=io.StringIO(), width=200)
-    print_result(result, {}, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().replace("\u00a0", " ")
-
-
-def _row(comment: str, name: str) -> list[str]:
-    line = next(line for line in comment.splitlines() if line.startswith(f"| `{name}`"))
-    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_what_broke_is_listed_as_a_reader_looks_at_it() -> None:
@@ -44,7 +25,7 @@ def test_what_broke_is_listed_as_a_reader_looks_at_it() -> None:
 
     found = (broke(0, 2), broke(1, 0), broke(2, 2), broke(3, 1, 0.3), broke(4, 1, 0.01))
     result = examples.result(replace(examples.failing_contract(), fixtures=found))
-    comment = _read(result)
+    comment = comment_of(result)
     order = ["nn-004", "vbz-001", "rb-003", "nn-000", "jj-002"]
     places = [comment.index(f"| `{name}` |") for name in order]
     assert places == sorted(places)
@@ -52,8 +33,8 @@ def test_what_broke_is_listed_as_a_reader_looks_at_it() -> None:
     assert (
         "</summary>\n\nChanged sections of the prompt: `system › # Rules`\n\n| Fixture" in comment
     )
-    printed = _printed(result)
-    places = [printed.index(f"broke {name}") for name in order]
+    shown = printed(result)
+    places = [shown.index(f"broke {name}") for name in order]
     assert places == sorted(places)
 
 
@@ -61,7 +42,7 @@ def test_what_is_fixed_starts_with_what_gained_most() -> None:
     little = replace(examples.fixture(0, "fixed"), base=Tally(2, 5))
     much = examples.fixture(1, "fixed")
     contract = replace(examples.passing_contract(), fixtures=(little, much))
-    comment = _read(examples.result(contract))
+    comment = comment_of(examples.result(contract))
     assert comment.index("| `vbz-001`") < comment.index("| `nn-000`")
 
 
@@ -71,7 +52,7 @@ def test_of_several_failures_the_one_that_is_shown_to_be_worse_leads() -> None:
         paired=examples.paired(10, 3, 0, 0.125),
         reasons=(Reason("slo", "Objective missed.", "fail"),),
     )
-    lines = _read(examples.result(missed, examples.failing_contract("b-shown"))).splitlines()
+    lines = comment_of(examples.result(missed, examples.failing_contract("b-shown"))).splitlines()
     assert (
         lines[1]
         == "## ❌ Do not merge: `b-shown` got worse, and `a-drop-by-chance` misses its objective"
@@ -80,14 +61,14 @@ def test_of_several_failures_the_one_that_is_shown_to_be_worse_leads() -> None:
 
 def test_rates_are_of_what_the_difference_is_made_of_wherever_they_stand() -> None:
     contract = early_examples.not_worse_contract()
-    comment = _read(examples.result(contract))
-    assert _row(comment, "order-id")[1:3] == [
+    comment = comment_of(examples.result(contract))
+    assert row_of(comment, "order-id")[1:3] == [
         "98 %<br>392/400 samples",
         "98.5 %<br>394/400 samples",
     ]
     assert "98 % → 98.5 % of samples pass" in comment
-    printed = _printed(examples.result(contract))
-    assert "98 % (392/400 samples)  98.5 % (394/400 samples)" in printed
+    shown = printed(examples.result(contract))
+    assert "98 % (392/400 samples)  98.5 % (394/400 samples)" in shown
 
 
 @pytest.mark.parametrize(
@@ -103,19 +84,19 @@ def test_rates_are_of_what_the_difference_is_made_of_wherever_they_stand() -> No
 def test_budget_cell(budget: ErrorBudget | None, cell: str) -> None:
     contract = replace(examples.passing_contract(), error_budget=budget)
     other = examples.passing_contract("with-a-history")
-    assert _row(_read(examples.result(contract, other)), "order-id")[6] == cell
+    assert row_of(comment_of(examples.result(contract, other)), "order-id")[6] == cell
 
 
 def test_columns_in_which_no_contract_has_anything_are_left_out() -> None:
     nothing = ErrorBudget("28d", 0, 0.0, 0, 0.0, projected_burn_rate=(0.5, 2.0))
     contract = replace(examples.passing_contract(), error_budget=nothing, error_budgets=(nothing,))
-    comment = _read(examples.result(contract))
+    comment = comment_of(examples.result(contract))
     assert "| Contract | Base | Head | Difference | p | SLO | Verdict |" in comment
     assert (
         "error budget over `28d`: no history yet; after merging, the budget would be used up at "
         "0.5 to 2" in comment
     )
-    bare = _read(examples.result(replace(contract, slo=(), error_budget=None)))
+    bare = comment_of(examples.result(replace(contract, slo=(), error_budget=None)))
     assert "| Contract | Base | Head | Difference | p | Verdict |" in bare
 
 
@@ -133,9 +114,9 @@ def test_an_open_objective_says_why(other: dict[str, Any], why: str) -> None:
     slo = replace(SloResult("success_rate", 0.9, 0.8, None, None), **other)
     contract = replace(examples.passing_contract(), slo=(slo,))
     assert status_text(slo, contract) == why
-    assert _row(_read(examples.result(contract)), "order-id")[5].endswith(", open")
+    assert row_of(comment_of(examples.result(contract)), "order-id")[5].endswith(", open")
     early = replace(early_examples.early_contract(), slo=(replace(slo, unmeasured=False),))
-    stopped = _row(_read(examples.result(early)), "speech-tag")[5]
+    stopped = row_of(comment_of(examples.result(early)), "speech-tag")[5]
     assert stopped == "1 not evaluated"
 
 
@@ -145,7 +126,7 @@ def test_unmet_objectives_of_every_kind() -> None:
         SloResult("cost_per_call_usd", 0.01, None, None, None),
     )
     contract = replace(examples.passing_contract(), slo=slo)
-    cell = _row(_read(examples.result(contract)), "order-id")[5]
+    cell = row_of(comment_of(examples.result(contract)), "order-id")[5]
     assert cell == "❌ latency p95 5,100 ms, wanted ≤ 1,000 ms; 1 open"
 
 
@@ -179,16 +160,16 @@ def test_of_many_objectives_what_matters_is_shown_and_the_rest_counted(
     slo: tuple[SloResult, ...], cell: str
 ) -> None:
     contract = replace(examples.passing_contract(), slo=slo)
-    assert _row(_read(examples.result(contract)), "order-id")[5] == cell
+    assert row_of(comment_of(examples.result(contract)), "order-id")[5] == cell
 
 
 def test_latency_is_in_doubt_above_its_target_and_a_terminal_names_what_is() -> None:
     slow = SloResult("latency_p95_ms", 1000, 1400.0, None, None)
     quick = replace(slow, objective="latency_p50_ms", observed=300.0)
     slo = (*_checks(3, 0.95, None), *_checks(2, 0.95, True), quick, slow)
-    printed = _printed(examples.result(replace(examples.passing_contract(), slo=slo)))
+    told = printed(examples.result(replace(examples.passing_contract(), slo=slo)))
     shown = "latency p95 open; 4 open; 2 met"
-    assert shown in " ".join(printed.split())
+    assert shown in " ".join(told.split())
 
 
 def test_every_objective_has_a_row_in_how_it_was_decided() -> None:
@@ -203,7 +184,7 @@ def test_every_objective_has_a_row_in_how_it_was_decided() -> None:
         ErrorBudget("7d", 10, 5.0, 6, -1.0, objective=hostile),
     )
     contract = replace(examples.passing_contract(), slo=slo, error_budgets=budgets)
-    comment = _read(examples.result(contract))
+    comment = comment_of(examples.result(contract))
     fold = comment.partition("How this was decided")[2].partition("</details>")[0]
     table = fold.partition("Objectives of `order-id`:\n\n")[2].partition("\n\n")[0]
     assert table.splitlines() == [

@@ -8,21 +8,17 @@ from typing import Literal
 import pytest
 from support import early_results as early_examples
 from support import results as examples
+from support.report_texts import comment_of
 
 from gatekeeper.gate.decision.unit_words import paired_p_value
 from gatekeeper.gate.results.result import GateResult, UnderBase
-from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.words.comparison_text import counts, decided_by, early_stop, ended_early
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
-def _read(result: GateResult) -> str:
-    return render_comment(result).replace("\u00a0", " ")
-
-
 def _lead(result: GateResult) -> str:
-    return _read(result).splitlines()[3]
+    return comment_of(result).splitlines()[3]
 
 
 def test_a_regression_found_at_once_says_how_soon() -> None:
@@ -31,7 +27,7 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
         "p = 0.0020, more than chance explains. "
         "9 broke, 0 fixed; the result was certain after 9 of 100 fixtures."
     )
-    assert "18 calls made, 182 not needed, 3 not used for the decision" in _read(
+    assert "18 calls made, 182 not needed, 3 not used for the decision" in comment_of(
         early_examples.EARLY
     )
 
@@ -65,7 +61,7 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     assert "certain after" not in lead
     # The test's question is whether head is worse: its p beside "better" reads as a contradiction.
     assert ", p " not in lead
-    comment = _read(examples.result(replace(contract, paired=whole)))
+    comment = comment_of(examples.result(replace(contract, paired=whole)))
     assert "| **+0.5 points**" not in comment
     assert "| +0.5 points<br>[+0.1, +2.2] | – |" in comment
     # The same interval, were it looked at as soon as it says so, would say so too often.
@@ -86,14 +82,14 @@ def test_samples_that_were_cut_short_name_no_drop_that_only_all_of_them_could_sh
         ),
     )
     found = examples.result(contract)
-    assert "shows ≥" not in _read(found)
+    assert "shows ≥" not in comment_of(found)
     assert "could only have shown" not in _lead(found)
     explained = render_explanation(found, "order-id").replace("\u00a0", " ")
     assert "would probably have been detected if sampling had not ended early." in explained
 
 
 def test_an_early_estimate_is_one_in_every_report() -> None:
-    comment = _read(early_examples.EARLY)
+    comment = comment_of(early_examples.EARLY)
     assert "| **9 of 9 broke** | 0.0020 |" in comment
     assert "[−100, −55]" not in comment
     explained = render_explanation(early_examples.EARLY, "speech-tag").replace("\u00a0", " ")
@@ -190,7 +186,7 @@ def test_what_the_base_contract_found_has_its_own_lines() -> None:
         contract.fixtures,
     )
     own = replace(contract, paired=examples.paired(100, 0, 0, 1.0), fixtures=())
-    comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
+    comment = comment_of(examples.result(replace(own, reasons=(reason,), under_base=found)))
     row = "- `speech-tag, under the base contract`: sequential McNemar test on 100 distinct"
     assert row in comment
     assert "with Holm's correction for 2 comparisons" in comment
@@ -203,8 +199,8 @@ def test_arms_that_are_not_known_are_left_out() -> None:
         contract, base=None, fixtures=(replace(long, base_output=None, base=None),), slo=()
     )
     assert _lead(examples.result(bare)).startswith("`speech-tag` got **worse**: **9 of 9 broke**")
-    comment = _read(examples.result(bare))
+    comment = comment_of(examples.result(bare))
     assert "Head said:" in comment
     assert "Base said:" not in comment
     unpriced = replace(contract, head=examples.arm(0, 9, cost_per_call_usd=None))
-    assert "latency p95 812 ms, cost unknown" in _read(examples.result(unpriced))
+    assert "latency p95 812 ms, cost unknown" in comment_of(examples.result(unpriced))

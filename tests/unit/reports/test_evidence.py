@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 from support import results as examples
+from support.report_texts import comment_of
 from support.results import arm, failing_contract
 from support.ticket_run import gate_result
 
 from gatekeeper.gate.results.parts import ResourceChange, StepResult
-from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.formats.result_json import part_document, render_result
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.words.evidence import broke_at, plain_step, prompt_texts, step_table
 from gatekeeper.reports.words.headline import what_happened
 from gatekeeper.reports.words.prompt_diff import prompt_changes
@@ -32,13 +32,9 @@ def _with(contract: ContractResult, *resources: ResourceChange) -> ContractResul
     return replace(contract, paired=replace(contract.paired, resources=resources))
 
 
-def _read(result: GateResult) -> str:
-    return render_comment(result).replace("\u00a0", " ")
-
-
 def test_a_dearer_head_is_in_the_title_the_text_and_the_table() -> None:
     contract = _with(examples.passing_contract(), DEARER, LITTLE, SAME, SLOWER)
-    comment = _read(examples.result(contract))
+    comment = comment_of(examples.result(contract))
     assert "significantly worse, but a call of `order-id` costs 330 % more" in comment
     assert (
         "**Cost and latency:** cost 0.0010 → 0.0043 USD (+330 %), "
@@ -50,14 +46,14 @@ def test_a_dearer_head_is_in_the_title_the_text_and_the_table() -> None:
 
 
 def test_a_pass_says_in_one_line_that_nothing_changed() -> None:
-    comment = _read(examples.result(_with(examples.passing_contract(), LITTLE, SAME)))
+    comment = comment_of(examples.result(_with(examples.passing_contract(), LITTLE, SAME)))
     line = "**Cost and latency:** no clear change: tokens 100 → 101, latency p50 300 → 303 ms."
     assert line in comment
     assert "| Cost and latency |" not in comment
     two = examples.result(
         _with(examples.passing_contract("a"), SAME), _with(examples.passing_contract("b"), SAME)
     )
-    assert "**Cost and latency:** no clear change.\n" in _read(two)
+    assert "**Cost and latency:** no clear change.\n" in comment_of(two)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +73,14 @@ def test_a_pass_says_in_one_line_that_nothing_changed() -> None:
 )
 def test_the_title_names_the_largest_rise(changes: tuple[ResourceChange, ...], said: str) -> None:
     contract = _with(examples.passing_contract(), *changes)
-    assert said in _read(examples.result(contract)).splitlines()[1]
+    assert said in comment_of(examples.result(contract)).splitlines()[1]
 
 
 def test_a_failure_mentions_what_changed_and_nothing_else() -> None:
-    assert "**Cost and latency:** latency p95 400" in _read(
+    assert "**Cost and latency:** latency p95 400" in comment_of(
         examples.result(_with(examples.failing_contract(), SLOWER))
     )
-    assert "**Cost and latency:**" not in _read(
+    assert "**Cost and latency:**" not in comment_of(
         examples.result(_with(examples.failing_contract(), SAME))
     )
 
@@ -92,7 +88,7 @@ def test_a_failure_mentions_what_changed_and_nothing_else() -> None:
 def test_of_several_contracts_each_is_named() -> None:
     names = ("a", "b", "c", "d")
     found = [_with(examples.passing_contract(name), SLOWER) for name in names]
-    comment = _read(examples.result(*found))
+    comment = comment_of(examples.result(*found))
     assert "`a` latency p95 400 → 600 ms (+50 %); `b` latency" in comment
     assert "; and 1 more contract." in comment
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from support import results as examples
+from support.report_texts import text_of
 from support.ticket_run import gate_result, past
 
 from gatekeeper import numbers
@@ -19,14 +19,7 @@ from gatekeeper.gate.results.result import ContractResult, GateResult, PastRun, 
 from gatekeeper.reports.html import charts, render_html
 from gatekeeper.stats.objectives.error_budget import Event, error_budget
 
-TAG = re.compile(r"<[^>]+>")
 SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
-
-
-def text_of(page: str) -> str:
-    """What a reader reads, with one blank between words."""
-    body = page.partition("<body>")[2].partition("<script>")[0]
-    return " ".join(html.unescape(TAG.sub(" ", body)).split())
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import html
 import json
 import re
 import subprocess
@@ -19,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import early_results as early_examples
 from support import results as examples
+from support.report_texts import text_of
 from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper import numbers
@@ -41,19 +41,12 @@ from gatekeeper.reports.html.samples import TEXT_LIMIT, _facts, distinct_parts, 
 from gatekeeper.reports.words.headline import title
 from gatekeeper.stats.interval import ConfidenceInterval
 
-TAG = re.compile(r"<[^>]+>")
 SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def result() -> GateResult:
     return gate_result(30, 2)
-
-
-def text_of(page: str) -> str:
-    """What a reader reads, with one blank between words."""
-    body = page.partition("<body>")[2].partition("<script>")[0]
-    return " ".join(html.unescape(TAG.sub(" ", body)).split())
 
 
 def packed(page: str) -> dict[str, Any]:
