@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.ask import Asker, TooFewCalls, within_limits
 from gatekeeper.author.generation.effort import Effort
@@ -32,9 +31,11 @@ from gatekeeper.contract.values.change import Change, Overlay, Revision
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError, as_told
 from gatekeeper.numbers import count
-
-if TYPE_CHECKING:
-    from gatekeeper.providers import ModelRouter
+from gatekeeper.providers import ModelRouter
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.providers.models.model_faults import find_model_fault
+from gatekeeper.runs.models import open_models
+from gatekeeper.runs.signals import with_signals
 
 MOST_PROMPTS = 3
 """For which one run proposes contracts."""
@@ -93,8 +94,6 @@ def propose_contracts(
 
 def _require_model(policy: Policy, base: Revision) -> None:
     """Refuse a model that cannot or may not be called, or whose cost cannot be limited."""
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.providers.models.model_faults import find_model_fault
 
     model = policy.propose.model
     named = [(Position(POLICY_PATH), model)]
@@ -112,8 +111,6 @@ def _require_model(policy: Policy, base: Revision) -> None:
 
 
 def _propose(change: Change, policy: Policy, uncovered: Sequence[str]) -> ProposedContracts:
-    from gatekeeper.runs.models import open_models
-    from gatekeeper.runs.signals import with_signals
 
     client = open_models((change.base,), policy.through_litellm)
     chosen = uncovered[:MOST_PROMPTS]
@@ -141,7 +138,6 @@ async def _each(
     stop: asyncio.Event,
 ) -> ProposedContracts:
     """Generate for one prompt after the other, so that two never get the same files."""
-    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     until = time.monotonic() + 60 * _MOST_MINUTES
     proposals: list[Proposal] = []

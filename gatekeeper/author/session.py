@@ -23,10 +23,12 @@ from gatekeeper.author.generation.run import (
     keep_models,
     plan_update,
 )
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import MeasurementError
-from gatekeeper.numbers import count, dollars
-from gatekeeper.reports.terminal.progress import StageProgress
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.reports.terminal.progress import StageProgress, TerminalProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.answers.cache import CachedClient
 from gatekeeper.runs.execute import require_recording
@@ -35,9 +37,6 @@ from gatekeeper.runs.signals import with_signals
 
 if TYPE_CHECKING:
     from gatekeeper.author.quality.run import QualitySteps
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.reports.terminal.progress import TerminalProgress
 
 T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"
@@ -80,7 +79,6 @@ def run_asker(
 
     Raises UsageError, MeasurementError and WriteError.
     """
-    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     require_recording(answers.replay)
     called = list(dict.fromkeys(model for _, model in models.called))
@@ -196,5 +194,4 @@ def ask_models(
         [("--judge", options.judge)] if options.judge else (),
     )
     made, asker, said = run_asker(work, models, answers)
-    spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
-    return made, f"{count(asker.sent, 'call')}{spent}", said
+    return made, asker.bill, said

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper.author.blame.measure import Broken, Search, by_evaluation, find_broken
 from gatekeeper.author.blame.result import (
@@ -17,24 +17,23 @@ from gatekeeper.author.blame.result import (
 )
 from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Target
+from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.author_results import (
     ContractBlame,
     HarmfulCause,
     HarmfulEdit,
 )
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.gate.work import Work
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.models import free_price, open_models
 from gatekeeper.runs.run_plan import Explain, Explanation
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from gatekeeper.contract.values.definition import Target
-    from gatekeeper.contract.values.trial import ContractFrom
-    from gatekeeper.gate.plan.plan import Evaluation
-    from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.runs.signals import with_signals
 
 _BLAMED = frozenset({"regression", "slice", "broke", "must_pass", "nothing_passes"})
 
@@ -91,11 +90,6 @@ def search_causes(
 
     `limits` are for each question. Raises UsageError if a model cannot be called.
     """
-    import asyncio
-
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.reports.redact import environment_redactor
-    from gatekeeper.runs.signals import with_signals
 
     client = open_models(revisions, work.policy.through_litellm, replay)
 

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.recording import Recording
@@ -32,16 +32,14 @@ from gatekeeper.errors import (
     NotRecorded,
     UsageError,
 )
-from gatekeeper.numbers import count
+from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.reports.terminal.progress import StageProgress
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.pace import ModelCalls, Order, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
-
-if TYPE_CHECKING:
-    from gatekeeper.reports.terminal.progress import StageProgress
 
 T = TypeVar("T")
 RETRY = RetryPolicy(timeout_seconds=180)
@@ -99,6 +97,12 @@ class Asker:
     def cost_usd(self) -> float | None:
         """The sum of the known costs in US dollars; None if none is known."""
         return self._meter.cost_usd
+
+    @property
+    def bill(self) -> str:
+        """What the run took so far, such as `3 calls, 0.01 USD`."""
+        cost = [] if self.cost_usd is None else [dollars(self.cost_usd)]
+        return ", ".join([count(self.sent, "call"), *cost])
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without one."""

@@ -11,19 +11,17 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import UsageError
+from gatekeeper.providers import ModelRouter
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.reports.write import write_files
 from gatekeeper.runs.answers.cache import AroundModels
 from gatekeeper.runs.answers.files import read_own_file, replace_file, write_line
 from gatekeeper.sampling.completion_record import completion_record, read_answer_row, read_field
-
-if TYPE_CHECKING:
-    from gatekeeper.providers import ModelRouter
 
 _Place = tuple[str, str, str, int]
 """A stage, a request by its digest, the model, and the repetition."""

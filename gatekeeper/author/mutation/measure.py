@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log2
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gatekeeper.author.forecast import Planned, cost_lines
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
@@ -25,13 +25,12 @@ from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.work import Work, plan_contracts
 from gatekeeper.numbers import count
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.paired.power import fixtures_needed
-
-if TYPE_CHECKING:
-    from gatekeeper.runs.run_plan import RunPlan
 
 
 def plan_variants(
@@ -193,7 +192,6 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
 def measure_mutants(plan: MutationPlan, run: RunPlan) -> tuple[MutationResult, GateResult]:
     """Measure every mutant by the run. Return what was noticed, and the comparisons with their
     samples, which a replay needs. Raises UsageError if the model cannot be called."""
-    from gatekeeper.runs.execute import execute
 
     result = execute(run)
     return summarise_mutants(plan.contract, plan.mutants, result), result

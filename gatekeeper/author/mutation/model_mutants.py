@@ -35,7 +35,7 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Prompt
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.numbers import count, dollars
+from gatekeeper.numbers import count
 
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
@@ -45,32 +45,12 @@ _TOUCHES = "variables or other parts of the template would change"
 
 @dataclass(frozen=True, slots=True)
 class ModelMutants:
-    """The mutants of a model, and how many of its proposals were left out, by the reason. `calls`
-    reached the model; `cost_usd` is None if no cost is known. `said` are other notices."""
+    """The mutants of a model, sentences about what it was asked and what was left out, and the
+    policy with what these calls left of its limits."""
 
     mutants: tuple[Mutant, ...]
-    left_out: Mapping[str, int]
-    model: str
-    calls: int = 0
-    cost_usd: float | None = None
-    said: tuple[str, ...] = ()
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Return in sentences what the model was asked and what was left out."""
-        spent = "" if self.cost_usd is None else f", {dollars(self.cost_usd)}"
-        made = (
-            f"{count(len(self.mutants), 'usable mutation')} proposed by {self.model} "
-            f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
-        )
-        left_out = (
-            f"{count(n, 'proposal')} left out: {why}." for why, n in sorted(self.left_out.items())
-        )
-        return (made, *left_out, *self.said)
-
-    def policy_after(self, policy: Policy) -> Policy:
-        """Return the policy with what these calls left of its limits on calls and cost."""
-        return replace(policy, limits=policy.limits.less(self.calls, self.cost_usd))
+    notices: tuple[str, ...]
+    policy: Policy
 
 
 def parts_to_rewrite(prompt: Prompt) -> dict[int, Part]:
@@ -126,17 +106,23 @@ class ModelMutations:
         if not parts_to_rewrite(prompt):
             raise UsageError(f"{prompt.path}: this prompt has no part that a model can rewrite")
         if self._only_estimates:
-            return ModelMutants(_possible(prompt), {}, self.model)
+            return ModelMutants(_possible(prompt), (), policy)
         known = {mutant.now for mutant in make_mutants(prompt, mutations)}
         (mutants, left_out), asker, said = run_asker(
             lambda asker: propose_mutants(asker, prompt, known),
             AskedModels([("--model", self.model)], revision, policy),
             self.answers,
         )
-        found = ModelMutants(mutants, left_out, self.model, asker.sent, asker.cost_usd, said)
-        if not found.mutants and set(mutations) == {"model"}:
-            raise MeasurementError(" ".join(found.notices) + " No mutant is left to measure.")
-        return found
+        notices = (
+            f"{count(len(mutants), 'usable mutation')} proposed by {self.model} "
+            f"({asker.bill if asker.sent else 'recorded'}).",
+            *(f"{count(n, 'proposal')} left out: {why}." for why, n in sorted(left_out.items())),
+            *said,
+        )
+        if not mutants and set(mutations) == {"model"}:
+            raise MeasurementError(" ".join(notices) + " No mutant is left to measure.")
+        limits = policy.limits.less(asker.sent, asker.cost_usd)
+        return ModelMutants(mutants, notices, replace(policy, limits=limits))
 
     def estimate_lines(self, prompt: Prompt) -> Iterator[str]:
         """Yield how many calls ask for the mutants, and what they cost."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
 from gatekeeper.contract.values.definition import Prompt
 
-if TYPE_CHECKING:
-    from jinja2 import nodes
-
-    Node = TypeVar("Node", bound=nodes.Node)
+Node = TypeVar("Node", bound=nodes.Node)
 
 _Path = tuple[str, ...]
 _DEEPEST = 5
@@ -23,8 +22,6 @@ _DEEPEST = 5
 
 def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
     """Return the variables that the prompt's templates read, in the order of their first use."""
-    from jinja2 import meta
-
     found: dict[str, int] = {}
     for index, (text, tree) in enumerate(_parsed(prompt)):
         for name in meta.find_undeclared_variables(tree):
@@ -46,8 +43,6 @@ def example_values(prompt: Prompt, variables: Sequence[str], text: str) -> dict[
 
 
 def _parsed(prompt: Prompt) -> list[tuple[str, nodes.Template]]:
-    from jinja2 import Environment, TemplateSyntaxError
-
     environment = Environment(autoescape=True)
     found = []
     for text in (*(message.content for message in prompt.messages), *prompt.includes.values()):
@@ -68,8 +63,6 @@ class _Uses:
 
 
 def _uses(trees: Sequence[nodes.Node]) -> _Uses:
-    from jinja2 import nodes
-
     known: dict[int, _Path | None] = {}
     loops: dict[_Path, nodes.For] = {}
     fields: dict[_Path, dict[str, None]] = {}
@@ -90,8 +83,6 @@ def _uses(trees: Sequence[nodes.Node]) -> _Uses:
 def _path(expression: nodes.Node, known: dict[int, _Path | None]) -> _Path | None:
     """Return the variable of an expression and the fields below it, such as `user` and `name`; None
     for anything else. `known` are the paths so far, by the node."""
-    from jinja2 import nodes
-
     if isinstance(expression, nodes.Name):
         return (expression.name,)
     if not isinstance(expression, nodes.Getattr | nodes.Getitem):
@@ -105,8 +96,6 @@ def _path(expression: nodes.Node, known: dict[int, _Path | None]) -> _Path | Non
 
 def _value(uses: _Uses, path: _Path, text: str, name: str, level: int) -> Any:
     """Return an example of what the templates do with an expression."""
-    from jinja2 import nodes
-
     plain = text.format(name=name.replace("_", " "))
     if level > _DEEPEST:
         return plain
@@ -131,8 +120,6 @@ def _every(trees: Sequence[nodes.Node], kind: type[Node]) -> Iterator[Node]:
 
 def _field(read: nodes.Getattr | nodes.Getitem) -> str | None:
     """Return the name of the field that is read; None if a number or a variable says it."""
-    from jinja2 import nodes
-
     if isinstance(read, nodes.Getattr):
         return str(read.attr)
     key = read.arg.value if isinstance(read.arg, nodes.Const) else None

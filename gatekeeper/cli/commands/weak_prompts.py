@@ -72,7 +72,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         order_seed = unfinished.header.order_seed if unfinished else arguments.order_seed
         asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
         more = asked.mutants if asked else ()
-        left = asked.policy_after(policy) if asked else policy
+        left = asked.policy if asked else policy
         plan = plan_mutation(contract, left, revision, mutations, order_seed, more)
         few = too_few_fixtures(plan)
         if arguments.estimate:
