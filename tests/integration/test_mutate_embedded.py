@@ -72,7 +72,7 @@ def test_two_independent_sentences_in_another_order_are_not_noticed(repository: 
         reordered = replace(prompt, messages=(replace(message, content=now),))
         mutant = Mutant("1-model", "model", first, SECOND, reordered)
         plan = plan_mutation(contract, load_policy(revision), revision, (), SEED, [mutant])
-        found, _ = measure_mutants(plan, RunPlan(work=plan.work, revisions=(plan.revision,)))
+        found = measure_mutants(plan, RunPlan(work=plan.work, revisions=(revision,)))
     (one,) = found.mutants
     assert one.pairs > 0
     assert one.finding in ("no_effect", "not_noticed", "too_few_broke")

@@ -21,7 +21,6 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.forecast.forecast import estimate_calls
 from gatekeeper.gate.plan.alpha import levels
 from gatekeeper.gate.plan.questions import forecast_judges, forecast_users, joined
-from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.work import Work, plan_contracts
 from gatekeeper.numbers import count
@@ -98,7 +97,6 @@ class MutationPlan:
     contract: Contract
     mutants: dict[str, Mutant]
     work: Work
-    revision: Revision
 
 
 def plan_mutation(
@@ -128,7 +126,7 @@ def plan_mutation(
     prompts = {name: mutant.prompt for name, mutant in mutants.items()}
     _require_room(contract, len(mutants))
     work = plan_variants(contract, prompts, policy, revision, order_seed)
-    return MutationPlan(contract, mutants, work, revision)
+    return MutationPlan(contract, mutants, work)
 
 
 def _require_room(contract: Contract, mutants: int) -> None:
@@ -189,14 +187,6 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     yield from cost_lines((*planned, *map(Planned, *asked)), made)
 
 
-def measure_mutants(plan: MutationPlan, run: RunPlan) -> tuple[MutationResult, GateResult]:
-    """Measure every mutant by the run. Return what was noticed, and the comparisons with their
-    samples, which a replay needs. Raises UsageError if the model cannot be called."""
-
-    result = execute(run)
-    return summarise_mutants(plan.contract, plan.mutants, result), result
-
-
 Finding = Literal["noticed", "too_few_broke", "not_noticed", "no_effect", "unknown"]
 """`noticed`: the gate blocks the mutant. `too_few_broke`: it does not, although more fixtures broke
 than were fixed; this can be chance. `not_noticed`: outputs changed, but no more fixtures broke.
@@ -232,28 +222,36 @@ class MutantResult:
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """The whole run. `fixtures` counts distinct inputs, or clusters of them if related fixtures
-    count as one, which `clustered` says. `order_seed` repeats the order of the samples."""
+    """The whole `run`: what its comparisons say of each mutant of the contract's prompt."""
 
-    contract: str
-    prompt_path: str
-    prompt_text: str
-    model: str
-    fixtures: int
+    contract: Contract
     mutants: tuple[MutantResult, ...]
-    calls: Calls
-    cost_usd: float | None
-    notices: tuple[str, ...] = ()
-    order_seed: str | None = None
-    prompt_lines: tuple[int, ...] = ()
-    """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
-    clustered: bool = False
+    run: GateResult
+
+    @property
+    def prompt(self) -> Prompt:
+        """Return the prompt that was mutated."""
+        return self.contract.target.prompt
+
+    @property
+    def fixtures(self) -> int:
+        """Return the number of distinct inputs, or of clusters of them if they are `clustered`."""
+        return max((paired.units for paired in self._compared), default=0)
+
+    @property
+    def clustered(self) -> bool:
+        """Return whether related fixtures count as one."""
+        return any(paired.clusters for paired in self._compared)
+
+    @property
+    def _compared(self) -> list[PairedResult]:
+        return [one.paired for one in self.run.contracts if one.paired]
 
     @property
     def numbered_lines(self) -> tuple[tuple[int, str], ...]:
         """Return each line of the prompt with its number in the file."""
-        lines = self.prompt_text.removesuffix("\n").split("\n")
-        numbers = self.prompt_lines or range(1, len(lines) + 1)
+        lines = self.prompt.text.removesuffix("\n").split("\n")
+        numbers = self.prompt.text_lines or range(1, len(lines) + 1)
         return tuple(zip(numbers, lines, strict=False))
 
     @property
@@ -279,31 +277,21 @@ class MutationResult:
         return noticed, noticed + self.count("too_few_broke") + self.count("not_noticed")
 
 
-def summarise_mutants(
-    contract: Contract, mutants: Mapping[str, Mutant], result: GateResult
-) -> MutationResult:
-    """Return what the comparisons of `plan_variants` say of each mutant, by its name there."""
+def measure_mutants(plan: MutationPlan, run: RunPlan) -> MutationResult:
+    """Measure every mutant by the run, and return what its comparisons say of each. Raises
+    UsageError if the model cannot be called."""
+    result, mutants = execute(run), plan.mutants
     found: dict[str, list[ContractResult]] = defaultdict(list)
     for one in result.contracts:
         found[variant_of(one.name, mutants)].append(one)
     pairs = _pairs(result.outcomes, mutants)
-    compared = [one.paired for one in result.contracts if one.paired]
     return MutationResult(
-        contract=contract.name,
-        prompt_path=contract.target.prompt.path,
-        prompt_text=contract.target.prompt.text,
-        model=contract.target.model,
-        fixtures=max((paired.units for paired in compared), default=0),
-        mutants=tuple(
+        plan.contract,
+        tuple(
             _of_mutant(mutant, found.get(name, ()), pairs.get(name, ()))
             for name, mutant in mutants.items()
         ),
-        calls=result.calls,
-        cost_usd=result.cost_usd,
-        notices=result.notices,
-        order_seed=result.order_seed,
-        prompt_lines=contract.target.prompt.text_lines,
-        clustered=any(paired.clusters for paired in compared),
+        result,
     )
 
 

@@ -51,16 +51,16 @@ def describe_mutation(result: MutationResult) -> Document:
     what = "without each line of " if drops_parts(result) else "if a line changes in "
     missed = result.count("not_noticed") + result.count("too_few_broke")
     return Document(
-        ("Mutation test of ", Quote(result.contract, 80)),
+        ("Mutation test of ", Quote(result.contract.name, 80)),
         "fail" if missed else "pass",
         (_headline(result), *_advice(result), _bill(result)),
         (
             Section(
-                ("What happens ", what, Quote(result.prompt_path)), [_prompt(result)], "prompt"
+                ("What happens ", what, Quote(result.prompt.path)), [_prompt(result)], "prompt"
             ),
             Section("Mutants", [_mutants(result)]),
         ),
-        tuple(map(Quote, result.notices)),
+        tuple(map(Quote, result.run.notices)),
     )
 
 
@@ -110,7 +110,7 @@ def _headline(result: MutationResult) -> Words:
     """Return the mutation score as one sentence."""
     noticed = result.count("noticed")
     changed = noticed + result.count("too_few_broke") + result.count("not_noticed")
-    prompt = Quote(result.prompt_path)
+    prompt = Quote(result.prompt.path)
     if result.score is None:
         unknown = result.count("unknown")
         if unknown == len(result.mutants):
@@ -145,9 +145,9 @@ def _advice(result: MutationResult) -> tuple[str, ...]:
 
 def _bill(result: MutationResult) -> str:
     """Return what the run took."""
-    calls = f"{numbers.count(result.calls.made, 'call')} made"
-    cached = f", {result.calls.cached:,} recorded" if result.calls.cached else ""
-    return f"{calls}{cached}, {numbers.dollars(result.cost_usd)}"
+    calls = f"{numbers.count(result.run.calls.made, 'call')} made"
+    cached = f", {result.run.calls.cached:,} recorded" if result.run.calls.cached else ""
+    return f"{calls}{cached}, {numbers.dollars(result.run.cost_usd)}"
 
 
 def change_of(found: MutantResult) -> str:
@@ -201,18 +201,18 @@ def mutation_document(result: MutationResult) -> dict[str, Any]:
     return {
         "version": 1,
         "gatekeeper": __version__,
-        "contract": result.contract,
-        "prompt": result.prompt_path,
-        "model": result.model,
+        "contract": result.contract.name,
+        "prompt": result.prompt.path,
+        "model": result.contract.target.model,
         "fixtures": result.fixtures,
         "clustered": result.clustered,
         "score": result.score,
         "score_interval": [interval.low, interval.high] if interval else None,
-        "calls": result.calls.made,
-        "recorded_calls": result.calls.cached,
-        "cost_usd": result.cost_usd,
-        "order_seed": result.order_seed,
-        "notices": list(result.notices),
+        "calls": result.run.calls.made,
+        "recorded_calls": result.run.calls.cached,
+        "cost_usd": result.run.cost_usd,
+        "order_seed": result.run.order_seed,
+        "notices": list(result.run.notices),
         "mutants": [
             {
                 "id": one.mutant.id,

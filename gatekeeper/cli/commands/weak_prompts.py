@@ -32,7 +32,6 @@ from gatekeeper.contract.policies.policy import Policy, load_policy, policy_in_f
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.sweep.compare import SweepResult
 from gatekeeper.gate.sweep.grid import Axis, Setting, read_axis, settings_of
 from gatekeeper.gate.work import plan_check
@@ -92,12 +91,12 @@ def mutate(arguments: argparse.Namespace) -> int:
             answers=answers,
             unfinished=unfinished,
         )
-        result, measured = measure_mutants(plan, run)
+        result = measure_mutants(plan, run)
     if asked:
-        notices = tuple(dict.fromkeys((*asked.notices, *result.notices)))
-        result = replace(result, notices=notices)
-    code = _report_mutation(result, measured, arguments.out)
-    forget_unfinished(measured.spent_answers)
+        notices = tuple(dict.fromkeys((*asked.notices, *result.run.notices)))
+        result = replace(result, run=replace(result.run, notices=notices))
+    code = _report_mutation(result, arguments.out)
+    forget_unfinished(result.run.spent_answers)
     return code
 
 
@@ -159,8 +158,8 @@ def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
     return 0
 
 
-def _report_mutation(result: MutationResult, measured: GateResult, out: Path) -> int:
-    samples = {"samples.jsonl": lambda: "".join(sample_lines(measured))}
+def _report_mutation(result: MutationResult, out: Path) -> int:
+    samples = {"samples.jsonl": lambda: "".join(sample_lines(result.run))}
     write_document("mutation", describe_mutation(result), mutation_document(result), out, samples)
     return 0 if result.count("unknown") < len(result.mutants) else 3
 
