@@ -20,7 +20,6 @@ from gatekeeper.author.onboarding.proposal import (
 )
 from gatekeeper.author.onboarding.skeleton import contract_folder
 from gatekeeper.contract.files.inventory import InventoryPrompt
-from gatekeeper.errors import UsageError
 from gatekeeper.reports.terminal.console import print_blocks
 
 CONTRACT = """\
@@ -172,32 +171,6 @@ def test_a_model_that_cannot_be_called_gets_no_contract(
     [row] = made.rows
     assert row.contract is None
     assert why in row.note
-
-
-def test_a_repository_without_prompts_gets_an_empty_proposal() -> None:
-    made = propose(revision({"README.md": "# Nothing here"}))
-    assert not made.runs
-    assert (made.skeletons, made.prompts) == ((), ("prompts/**",))
-
-
-def test_a_policy_is_kept_and_lacks_patterns() -> None:
-    files = {
-        "prompts/a.md": "Say {{ x }}",
-        ".github/gatekeeper.yml": "contracts: ['gates/*.yaml']\n",
-        "evals/promptfooconfig.json": json.dumps(SUITE),
-    }
-    made = propose(revision(files))
-    assert made.contracts[0] == "gates/*.yaml"
-    assert made.missing == ("**/promptfooconfig.json",)
-    assert [skeleton.path.rpartition("/")[0] for skeleton in made.skeletons] == ["gates"]
-
-
-def test_a_file_on_request_must_hold_a_prompt() -> None:
-    files = revision({"prompts/a.md": "Say {{ x }}", "prompts/b.md": "Ask {{ x }}"})
-    made = propose(files, only=["prompts/b.md"])
-    assert [row.found for row in made.rows] == ["prompts/b.md"]
-    with pytest.raises(UsageError, match=r"^README\.md"):
-        propose(files, only=["README.md"])
 
 
 def test_a_file_in_the_place_of_the_contract_is_not_replaced() -> None:
