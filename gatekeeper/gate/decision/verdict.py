@@ -26,7 +26,7 @@ SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
 
 
 ACCEPTABLE: frozenset[ReasonCode] = frozenset(("regression", "slice", "broke", "preference"))
-"""What a person can accept: that head's answers are other ones than base's."""
+"""The results that a person can accept because head's answers may differ from base's."""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

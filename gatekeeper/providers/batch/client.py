@@ -95,7 +95,7 @@ MOST_BYTES = 50_000_000
 """Of one batch: below what the providers take."""
 
 _QUIET_SECONDS = 1.0
-"""If so long no request arrives, those that have arrived are submitted together."""
+"""After this long without another request, the requests so far are submitted together."""
 
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS, _POLL_GROWTH = 5.0, 120.0, 1.5
 

@@ -76,7 +76,7 @@ def describe_forecast(result: GateResult) -> str:
         return ""
     each = (result.forecast.expected, result.forecast.most)
     expected, most = (_amounts(found.calls, found.tokens, found.cost_usd) for found in each)
-    return f"expected {expected}; at most {most}, and again what gets no answer"
+    return f"expected {expected}; at most {most}, plus one more try of calls without an answer"
 
 
 def estimate_text(forecast: ContractEstimate | RunEstimate) -> str:

@@ -78,13 +78,15 @@ def test_the_cost_is_told_or_unknown(cost: float | None, said: str) -> None:
             ForecastAmounts(120, 30_000, 1_000, 0.0000091),
             ForecastAmounts(200, 40_000, 12_000, 0.000041),
             "expected 120 calls, 31,000 tokens, 0.0000091 USD; "
-            "at most 200 calls, 52,000 tokens, 0.000041 USD, and again what gets no answer",
+            "at most 200 calls, 52,000 tokens, 0.000041 USD, "
+            "plus one more try of calls without an answer",
         ),
         (
             ForecastAmounts(1, 30, 10, None),
             ForecastAmounts(1, 90, None, None),
             "expected 1 call, 40 tokens, cost unknown; "
-            "at most 1 call, unknown tokens, cost unknown, and again what gets no answer",
+            "at most 1 call, unknown tokens, cost unknown, "
+            "plus one more try of calls without an answer",
         ),
     ],
 )

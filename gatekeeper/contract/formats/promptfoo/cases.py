@@ -157,7 +157,7 @@ def _without_stored(cases: list[Case], notes: Notes) -> list[Case]:
         values = [node for part in case.parts for _, node in part.child("vars").items()]
         used = [v for v in values if isinstance(v.value, str) and names_in(v.value) & stored]
         if used:
-            why = "the value has the answer of another test, which gatekeeper does not store"
+            why = "the value uses the answer to another test, which gatekeeper does not store"
             notes.add(used[0].not_run("vars", why))
         else:
             kept.append(case)
