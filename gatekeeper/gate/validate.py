@@ -364,7 +364,7 @@ class _Validating:
         if self.advise is None:
             return
         document = read_contract_document(self.revision, contract.path).document
-        for part in (contract, *contract.groups):
+        for part in contract.parts:
             target = part.target
             for advice in self.advise(target.model, target.params):
                 if advice.param is None:
@@ -437,7 +437,7 @@ def prepare_contract(revision: Revision, path: str, policy: Policy) -> Job:
     Raises ContractError.
     """
     contract = load_contract(revision, path, SHAPES)
-    require_few_trials([(part, 1) for part in (contract, *contract.groups)])
+    require_few_trials([(part, 1) for part in contract.parts])
     for group in contract.groups:
         _plan_part(group, policy)
     return _plan_part(contract, policy)

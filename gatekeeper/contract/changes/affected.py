@@ -193,10 +193,7 @@ class _Comparison:
         self.after: Mapping[str, Entry] = self.change.head.entries
         self.prompts = PromptMoves(self.change, self.before, self.after)
         self.old_path = {new: old for old, new in self.change.renames.items()}
-        gone = self.before.keys() - self.after.keys()
-        self.changed = gone | {
-            path for path, entry in self.after.items() if self.before.get(path) != entry
-        }
+        self.changed = self.change.changed
 
     def affected(self) -> Affected:
         at_head = References(self.change.head, self.shapes)

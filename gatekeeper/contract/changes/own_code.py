@@ -35,7 +35,7 @@ def with_trusted_code(
 def trust_code(contract: Contract, trusted: Revision, policy: Policy) -> Contract:
     """Return the contract with the code of its own checks as the trusted revision has it. A file
     that is missing there, is a link, or is not matched by the policy is left out."""
-    if not any(map(_has_code, _every_check(contract))):
+    if not any(map(_has_code, contract.own_checks)):
         return contract
     known: dict[str, str | None] = {}
 
@@ -106,12 +106,6 @@ def _is_listed(path: str, policy: Policy) -> bool:
 
 def _has_code(spec: CheckSpec) -> bool:
     return spec.shape.code is not None or any(map(_has_code, spec.parts))
-
-
-def _every_check(contract: Contract) -> Iterator[CheckSpec]:
-    yield from contract.checks
-    for fixture in contract.fixtures:
-        yield from fixture.checks
 
 
 def _trusted_text(path: str, trusted: Revision, policy: Policy) -> str | None:

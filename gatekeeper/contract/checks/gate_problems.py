@@ -126,9 +126,8 @@ def without_effect(
         yield document.problem(("repair", "similar"), what, fix, at_key=True)
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
-    for part in (contract, *contract.groups):
-        own = (spec for fixture in part.fixtures for spec in fixture.checks)
-        for spec in (*part.checks, *own) if not is_foreign else ():
+    for part in contract.parts:
+        for spec in part.own_checks if not is_foreign else ():
             yield from _idle_weight(part, spec)
         for spec in part.every_check():
             yield from _idle_check(part, spec)
@@ -154,8 +153,7 @@ def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
     data: Mapping[str, Any] = document.data if isinstance(document.data, dict) else {}
     if "judge" not in data:
         return
-    parts = (contract, *contract.groups)
-    if not any(spec.type in ASKING for part in parts for spec in part.every_check()):
+    if not any(spec.type in ASKING for part in contract.parts for spec in part.every_check()):
         what = "no check uses the settings in `judge`"
         yield document.problem(
             ("judge",), what, ("remove `judge`, or add a `judge` check"), at_key=True

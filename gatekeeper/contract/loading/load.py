@@ -72,7 +72,7 @@ _TYPE = "goal_reached"
 def require_users(contract: Contract) -> None:
     """Raise ContractError if a check `goal_reached` applies to no fixture with a simulated user."""
     problems: dict[Problem, None] = {}
-    for part in (contract, *contract.groups):
+    for part in contract.parts:
         problems |= dict.fromkeys(_problems(part))
     if problems:
         raise ContractError([*problems])
@@ -397,8 +397,7 @@ class _Loading:
         digests = prompt_file_digests(contract.target.prompts) | user_files(data, contract)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: _file_digest(found) for path, found in self._fixture_files.items()}
-        specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
-        for spec in specs:
+        for spec in (spec for part in contract.parts for spec in part.every_check()):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
         digests |= {path: self._content_digest(path) for path in recordings_of(contract)}
@@ -413,11 +412,6 @@ class _Loading:
         """
         entry = self._revision.entries.get(path)
         return entry.id if entry and entry.kind == "file" else "missing"
-
-
-def all_checks(contract: Contract) -> list[CheckSpec]:
-    """Return the contract's checks, and those of its fixtures."""
-    return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
 
 
 def _file_digest(fixtures: Sequence[Fixture]) -> str:
@@ -483,7 +477,7 @@ def differs(base: Contract, head: Contract) -> bool:
 def recordings_of(contract: Contract) -> set[str]:
     """Return the files that answer instead of a model: of the contract, its judges, its simulated
     users or its embeddings."""
-    parts = (contract, *contract.groups)
+    parts = contract.parts
     judges = (model for part in parts for spec in part.every_check() for model in judges_of(spec))
     users = (fixture.user.model for fixture in contract.fixtures if fixture.user)
     similar = (model for part in parts for model in embedding_models(part))

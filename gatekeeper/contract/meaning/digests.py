@@ -226,8 +226,7 @@ def categories_with_meaning(contract: Contract) -> frozenset[str]:
     of their own."""
     if contract.gate.slices:
         return frozenset(f.category for f in contract.fixtures if f.category)
-    specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
-    named = frozenset(name for spec in specs for name in named_categories(spec.when))
+    named = frozenset(name for spec in contract.own_checks for name in named_categories(spec.when))
     return named | {o.category for o in contract.slo if o.category is not None}
 
 

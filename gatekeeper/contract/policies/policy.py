@@ -212,7 +212,7 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     try:
         policy = load_policy(change.base)
     except ContractError as error:
-        changed = _changed_paths(change)
+        changed = change.changed
         if not changed or changed != {*policy_paths(changed)}:
             raise ContractError([*map(_on_base, error.problems)]) from None
         load_policy(change.head)
@@ -242,11 +242,6 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
             for problem in error.problems
         )
     return ()
-
-
-def _changed_paths(change: Change) -> set[str]:
-    base, head = change.base.entries, change.head.entries
-    return {path for path in base.keys() | head.keys() if base.get(path) != head.get(path)}
 
 
 def _on_base(problem: Problem) -> Problem:

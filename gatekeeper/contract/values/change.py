@@ -159,6 +159,12 @@ class Change:
     renames: Mapping[str, str] = field(default_factory=dict)
     conflicts: tuple[str, ...] = ()
 
+    @property
+    def changed(self) -> set[str]:
+        """Return the paths whose entries differ, or that only one side has."""
+        before, now = self.base.entries, self.head.entries
+        return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+
 
 @dataclass(frozen=True, slots=True)
 class AffectedBy:

@@ -421,9 +421,19 @@ class Contract:
             return specs
         return tuple(spec for spec in specs if spec.name not in fixture.left_out)
 
+    @property
+    def parts(self) -> tuple[Contract, ...]:
+        """Return the contract and its groups."""
+        return (self, *self.groups)
+
+    @property
+    def own_checks(self) -> list[CheckSpec]:
+        """Return the contract's checks, and those of its fixtures."""
+        return [*self.checks, *(spec for fixture in self.fixtures for spec in fixture.checks)]
+
     def every_check(self) -> Iterator[CheckSpec]:
         """Yield the contract's checks, those of its fixtures, and the checks inside them."""
-        waiting = [*self.checks, *(spec for fixture in self.fixtures for spec in fixture.checks)]
+        waiting = self.own_checks
         while waiting:
             spec = waiting.pop()
             yield spec

@@ -58,11 +58,7 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     branch are not part of the change. A policy at base that cannot be read counts as the defaults,
     which applied instead.
     """
-    changed = {
-        path
-        for path in policy_paths({*change.base.entries, *change.head.entries})
-        if change.base.entries.get(path) != change.head.entries.get(path)
-    }
+    changed = {*policy_paths(change.changed)}
     if not changed:
         return ()
     before, now = readable_policy(change.base), readable_policy(change.head)
@@ -296,14 +292,12 @@ def brought_calibrations(change: Change) -> tuple[str, ...]:
 
 
 def _changed_files(change: Change) -> Iterator[tuple[str, str]]:
-    before, now = change.base.entries, change.head.entries
-    named = {path for entries in (before, now) for path in entries if path.endswith(SUFFIX)}
-    for path in sorted(named):
-        if path not in now:
+    for path in sorted(path for path in change.changed if path.endswith(SUFFIX)):
+        if path not in change.head.entries:
             yield path, "was removed"
-        elif path not in before:
+        elif path not in change.base.entries:
             yield path, "was added"
-        elif before[path] != now[path]:
+        else:
             yield path, "has other labels or verdicts than on base"
 
 

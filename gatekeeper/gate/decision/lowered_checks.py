@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatekeeper import numbers
-from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import DEFAULT_WINDOW
 from gatekeeper.stats.objectives.objective import parse_window
@@ -73,11 +72,11 @@ def lowered_check_warnings(
 
 
 def _only_warn(contract: Contract) -> set[str]:
-    return {spec.name for spec in all_checks(contract)} - _gating(contract)
+    return {spec.name for spec in contract.own_checks} - _gating(contract)
 
 
 def _gating(contract: Contract) -> set[str]:
-    return {spec.name for spec in all_checks(contract) if spec.severity == "error"}
+    return {spec.name for spec in contract.own_checks if spec.severity == "error"}
 
 
 def _stored(name: str) -> str:
