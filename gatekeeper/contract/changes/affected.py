@@ -213,7 +213,11 @@ class _Comparison:
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
             names[name or sketch.path].append(sketch.path)
-        touched = {name: paths for name, paths in names.items() if self._touches(paths)}
+        touched = {
+            name: paths
+            for name, paths in names.items()
+            if not self.changed.isdisjoint(map(file_of_contract, paths))
+        }
         problems = [*every_problem(failed), *every_problem(shared_names(touched))]
         if problems:
             raise ContractError(problems)
@@ -243,10 +247,6 @@ class _Comparison:
             others=tuple(sorted(others)),
             prompts_of_others=Counter(s.prompt for s in sketches if s.prompt and s.path not in run),
         )
-
-    def _touches(self, paths: Sequence[str]) -> bool:
-        """Return whether the change touches the file of one of the contracts."""
-        return not self.changed.isdisjoint(map(file_of_contract, paths))
 
     def _suspects(self, sketches: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts that a changed file may affect. Those of one foreign file are

@@ -33,7 +33,11 @@ def as_before(target: Target, head: Contract) -> Contract:
     """Return a new contract with its prompts read like those of the target at base, unless their
     files or the contract say how they are written: no base contract would test the other
     reading."""
-    return head if head.template is not None else _reading(head, target, _like)
+    if head.template is not None:
+        return head
+    return _reading(
+        head, target, lambda old, now: now if now.shown_by == "file" else now.read_like(old)
+    )
 
 
 def reading_changes(base: Target, head: Target) -> Iterator[str]:
@@ -119,10 +123,6 @@ def _as_before(before: Prompt, now: Prompt) -> Prompt:
         return now
     found = now.read_as(style)
     return now if found.shown_by == "nothing" else replace(found, shown_by=now.shown_by)
-
-
-def _like(before: Prompt, now: Prompt) -> Prompt:
-    return now if now.shown_by == "file" else now.read_like(before)
 
 
 def _reading(

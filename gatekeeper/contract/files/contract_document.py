@@ -135,6 +135,4 @@ def _is_prompty(path: str) -> bool:
     return without_template_suffix(path).endswith(".prompty")
 
 
-@lru_cache(maxsize=256)
-def _front_matter(text: str, path: str) -> Document:
-    return front_matter_document(text, path)
+_front_matter = lru_cache(maxsize=256)(front_matter_document)

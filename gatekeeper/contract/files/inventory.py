@@ -211,7 +211,11 @@ class _Inventory:
         for source in prompts_in(path, self._text(path) or "") if not whole else ():
             if source.reference == reference:
                 return self._prompt(source)
-        kind: PromptKind = kind_of_file(path) if whole else _kind_inside(path)
+        name = path.lower()
+        inside: PromptKind = "Python" if name.endswith(".py") else "TypeScript"
+        if not name.endswith(CODE_SUFFIXES):
+            inside = "key"
+        kind = kind_of_file(path) if whole else inside
         return self._prompt(PromptSource(path, reference, kind))
 
     def _prompt(self, source: PromptSource) -> InventoryPrompt:
@@ -258,9 +262,3 @@ def _covering(sketches: Sequence[Sketch]) -> dict[str, tuple[str, ...]]:
         for name in (*inside, *sketch.prompts):
             found[name][sketch.path] = None
     return {name: tuple(sorted(paths)) for name, paths in found.items()}
-
-
-def _kind_inside(path: str) -> PromptKind:
-    if not path.lower().endswith(CODE_SUFFIXES):
-        return "key"
-    return "Python" if path.lower().endswith(".py") else "TypeScript"

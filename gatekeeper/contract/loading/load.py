@@ -165,8 +165,7 @@ class _Loading:
         checks = (*of_steps, *last)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
         prompt = self._prompt(data.get("prompt"), declared_style(data))
-        self._require_model(data, prompt)
-        self._require_known_params(data, prompt)
+        self._require_model_and_params(data, prompt)
         fixtures = with_own_names(fixtures, checks)
         user = read_contract_user(self._revision, document, self._problems)
         fixtures = with_users(user, fixtures, document.path, self._problems)
@@ -284,20 +283,16 @@ class _Loading:
             self._problems += error.problems
         return None
 
-    def _require_model(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
+    def _require_model_and_params(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
         model = data.get("model") or (prompt.model if prompt else None)
         if isinstance(model, str) and len(model) > LONGEST_MODEL:
             what = f"the model's name has {len(model):,} characters; the limit is {LONGEST_MODEL}"
             problem = self._document.problem(("model",), what, "write provider/model")
             self._problems.append(problem)
-        if prompt is None or "model" in data or prompt.model:
-            return
-        what = f"neither this contract nor `{prompt.path}` sets a model"
-        fix = "add a model, such as `model: openai/gpt-4o-mini`"
-        self._problems.append(self._document.problem((), what, fix))
-
-    def _require_known_params(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
-        model = data.get("model") or (prompt.model if prompt else None)
+        if prompt is not None and "model" not in data and not prompt.model:
+            what = f"neither this contract nor `{prompt.path}` sets a model"
+            fix = "add a model, such as `model: openai/gpt-4o-mini`"
+            self._problems.append(self._document.problem((), what, fix))
         written = data.get("params") or {}
         if prompt and isinstance(model, str) and isinstance(written, dict):
             self._problems += param_problems(model, self._document, written, prompt)

@@ -111,7 +111,9 @@ def _load(
 ) -> FolderPolicy:
     document = read_policy(revision, path)
     data = {} if document.data is None else document.data
-    problems = [*_keys_of_the_root(document, data)] or schema_problems(document, _schema(), data)
+    schema = policy_schema()
+    own = {**schema, "properties": {key: schema["properties"][key] for key in folder_keys()}}
+    problems = [*_keys_of_the_root(document, data)] or schema_problems(document, own, data)
     if problems:
         raise ContractError(problems)
     folder = path.removesuffix(f"/{POLICY_PATH}")
@@ -138,11 +140,6 @@ def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
             what = f"`{key}` applies to the whole repository, but this policy is for one folder"
             fix = f"write `{key}` in {POLICY_PATH} at the root of the repository"
             yield document.problem((key,), what, fix)
-
-
-def _schema() -> Mapping[str, Any]:
-    schema = policy_schema()
-    return {**schema, "properties": {key: schema["properties"][key] for key in folder_keys()}}
 
 
 def _below(folder: str, written: str | Sequence[str]) -> tuple[str, ...]:
