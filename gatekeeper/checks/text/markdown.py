@@ -1,5 +1,5 @@
-"""The output is Markdown (CommonMark with tables) that has the required
-elements and no forbidden one.
+"""The output is Markdown (CommonMark with tables) that has the required elements and no forbidden
+one.
 
 Each parameter requires a kind of element, or forbids it if `false`. `links_in` takes the fixture's
 context: every address that the output links to or names must occur there, so that the model invents

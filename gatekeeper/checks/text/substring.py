@@ -155,8 +155,8 @@ def _check(
 
 CONTAINS = _check(
     """
-The output contains the given text; of several texts, all or, with
-`match: any`, one.
+The output contains the given text. If there are several texts, it contains all of them; with
+`match: any`, one is enough.
 """,
     _absent,
     Example(

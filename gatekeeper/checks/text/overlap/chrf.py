@@ -1,5 +1,4 @@
-"""The output is similar to a reference translation by chrF, which compares
-sequences of characters.
+"""The output is similar to a reference translation by chrF, which compares sequences of characters.
 
 The **score** is sacrebleu's chrF divided by 100: an F-measure over sequences of one to six
 characters in which recall counts twice. `word_order: 2` is chrF++. chrF agrees better with people

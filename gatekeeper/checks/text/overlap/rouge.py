@@ -1,5 +1,4 @@
-"""The output has many words in common with a reference, such as a good
-summary.
+"""The output has many words in common with a reference, such as a good summary.
 
 `variant` is the unit: `rouge1` single words, `rouge2` pairs of words, `rougeL` the longest
 sequence that both have in the same order. `measure` is the **score**: `recall` (the share of

@@ -1,5 +1,5 @@
-"""The output is similar to the given text, by characters. The score is from 0
-(no character in common) to 1 (the same).
+"""The output is similar to the given text, by characters. The score is from 0 (no character in
+common) to 1 (the same).
 
 It is rapidfuzz's `fuzz.ratio` divided by 100, without white space around the texts. It compares
 characters, not meanings: `not allowed` and `now allowed` score 0.91. Use it for answers with nearly
