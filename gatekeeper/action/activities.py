@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -48,42 +48,43 @@ CheckActivity = CheckPullRequest | CheckMergeGroup
 Run = RunPush | RunFull
 
 
-def result_of(
-    settings: ActionInputs, activity: CheckActivity | Run, checkout: Checkout, api: RepositoryApi
-) -> GateResult:
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job that runs: its inputs, GitHub, and where its commits come from."""
+
+    settings: ActionInputs
+    api: RepositoryApi
+    checkout: Checkout
+
+
+def result_of(job: Job, activity: CheckActivity | Run) -> GateResult:
     """Run the activity. Raises GatekeeperError."""
     if isinstance(activity, RunPush):
-        return _push(settings, activity, checkout, api)
+        return _push(job, activity)
     if isinstance(activity, RunFull):
-        return _full(settings, activity, checkout, api)
-    return check(settings, activity, checkout, api)
+        return _full(job, activity)
+    return check(job, activity)
 
 
 # Pull requests and merge groups
 
 
-def check(
-    settings: ActionInputs,
-    activity: CheckActivity,
-    checkout: Checkout,
-    api: RepositoryApi,
-    names: Sequence[str] = (),
-) -> GateResult:
+def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateResult:
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
     # Heavy: reached only once the event is known to be usable.
 
-    change, work = plan(settings, activity, checkout, names)
+    change, work = plan(job, activity, names)
     if work.trials:
-        refuse_own_history(_location(settings, work.policy), change)
-    waivers, notices = _waivers(settings, activity, work, api)
+        refuse_own_history(_location(job, work.policy), change)
+    waivers, notices = _waivers(job, activity, work)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
-    cache = cache_file(settings.workspace, settings.cache) if settings.cache else None
-    proposals = _proposals(settings, activity, names)
+    cache = cache_file(job.settings.workspace, job.settings.cache) if job.settings.cache else None
+    proposals = _proposals(job, activity, names)
     run = replace(
-        RunPlan.of_change(change, work, checkout),
+        RunPlan.of_change(change, work, job.checkout),
         # Most pull requests touch no prompt, and need not load what reads a history.
-        history=history_of(settings, work.policy, checkout) if work.trials else None,
+        history=history_of(job, work.policy) if work.trials else None,
         cache=cache,
         waivers=waivers,
         notices=notices,
@@ -92,35 +93,28 @@ def check(
     )
     result = execute(run)
     if cache is not None:
-        give_to_owner(settings.workspace, cache)
+        give_to_owner(job.settings.workspace, cache)
     return result
 
 
-def _proposals(
-    settings: ActionInputs, activity: CheckActivity, names: Sequence[str]
-) -> Path | None:
+def _proposals(job: Job, activity: CheckActivity, names: Sequence[str]) -> Path | None:
     """Return the folder for proposed contracts; None for a check that proposes none: of a merge
     group, or of some contracts."""
     if isinstance(activity, CheckMergeGroup) or names:
         return None
-    return proposals_folder(settings.workspace, settings.out)
+    return proposals_folder(job.settings.workspace, job.settings.out)
 
 
-def suite_of_head(
-    settings: ActionInputs,
-    activity: CheckPullRequest,
-    checkout: Checkout,
-    names: Sequence[str] = (),
-) -> GateResult:
+def suite_of_head(job: Job, activity: CheckPullRequest, names: Sequence[str] = ()) -> GateResult:
     """Run the full suite on a pull request's head, under the policy of its base."""
-    change = checkout.change(activity)
+    change = job.checkout.change(activity)
     policy, notices = policy_in_force(change)
-    install_requirements(settings.requirements, change.base)
-    refuse_own_history(_location(settings, policy), change)
+    install_requirements(job.settings.requirements, change.base)
+    refuse_own_history(_location(job, policy), change)
     work = plan_run(change.head, policy, names, trusted=(change.base,))
     run = replace(
-        RunPlan.of_change(change, replace(work, head_sha=activity.head_sha), checkout),
-        history=history_of(settings, policy, checkout),
+        RunPlan.of_change(change, replace(work, head_sha=activity.head_sha), job.checkout),
+        history=history_of(job, policy),
         notices=notices,
         trusted=activity.same_repository,
         full_suite=not names,
@@ -128,20 +122,18 @@ def suite_of_head(
     return execute(run)
 
 
-def plan(
-    settings: ActionInputs, activity: CheckActivity, checkout: Checkout, names: Sequence[str] = ()
-) -> tuple[Change, Work]:
+def plan(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> tuple[Change, Work]:
     """Plan the check of a pull request without calling a model."""
-    change = checkout.change(activity)
+    change = job.checkout.change(activity)
     policy, notices = policy_in_force(change)
-    install_requirements(settings.requirements, change.base)
-    work = plan_check(change, policy, names or settings.contracts, notices)
+    install_requirements(job.settings.requirements, change.base)
+    work = plan_check(change, policy, names or job.settings.contracts, notices)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return change, replace(work, head_sha=activity.head_sha)
 
 
 def _waivers(
-    settings: ActionInputs, activity: CheckActivity, work: Work, api: RepositoryApi
+    job: Job, activity: CheckActivity, work: Work
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
     """Return the waivers for the commit, and notices about others. Calls GitHub only if there is
     something to waive."""
@@ -151,8 +143,8 @@ def _waivers(
     # The commit of a merge group is not the one that people saw and waived.
     head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
     try:
-        place = waiver_place(settings, activity.number)
-        waivers, notices = proven_waivers(api, place, head, work.policy.waivers.permission)
+        place = waiver_place(job.settings, activity.number)
+        waivers, notices = proven_waivers(job.api, place, head, work.policy.waivers.permission)
     except (PublishError, UsageError) as error:
         return (), (f"Waivers have no effect in this run: {error}.",)
     affected = work.affected
@@ -195,59 +187,55 @@ def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
 # The default branch, and whatever somebody asks for
 
 
-def _push(
-    settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
-) -> GateResult:
-    revision = checkout.revision(activity.after)
+def _push(job: Job, activity: RunPush) -> GateResult:
+    revision = job.checkout.revision(activity.after)
     policy = load_policy(revision)
-    install_requirements(settings.requirements, revision)
-    change = checkout.pushed(activity.before or _NO_COMMIT, activity.after)
+    install_requirements(job.settings.requirements, revision)
+    change = job.checkout.pushed(activity.before or _NO_COMMIT, activity.after)
     work = (
-        plan_push(change, policy, settings.contracts)
+        plan_push(change, policy, job.settings.contracts)
         if change
-        else plan_run(revision, policy, settings.contracts)
+        else plan_run(revision, policy, job.settings.contracts)
     )
-    keep = Keep("push", lambda: _merged_waivers(settings, policy, activity.after, api))
-    run = replace(RunPlan.of_revision(revision, work, checkout), keep=keep)
-    return _execute(settings, policy, checkout, run)
+    keep = Keep("push", lambda: _merged_waivers(job, policy, activity.after))
+    run = replace(RunPlan.of_revision(revision, work, job.checkout), keep=keep)
+    return _execute(job, policy, run)
 
 
-def _full(
-    settings: ActionInputs, activity: RunFull, checkout: Checkout, api: RepositoryApi
-) -> GateResult:
-    revision = checkout.revision(_commit(activity, api))
-    policy = load_policy(checkout.revision(activity.sha))
-    names = activity.contracts or settings.contracts
+def _full(job: Job, activity: RunFull) -> GateResult:
+    revision = job.checkout.revision(_commit(activity, job.api))
+    policy = load_policy(job.checkout.revision(activity.sha))
+    names = activity.contracts or job.settings.contracts
 
     # A commit that somebody names may be a stranger's: its code does not run.
-    trusted = (checkout.revision(activity.sha), revision)
-    install_requirements(settings.requirements, trusted[0])
+    trusted = (job.checkout.revision(activity.sha), revision)
+    install_requirements(job.settings.requirements, trusted[0])
     # Somebody waits for any other run.
-    batch = settings.batch and activity.keep == "schedule"
-    unfinished = _unfinished_batches(settings, revision) if batch else None
+    batch = job.settings.batch and activity.keep == "schedule"
+    unfinished = _unfinished_batches(job, revision) if batch else None
     seed = unfinished.header.order_seed if unfinished else None
     work = plan_run(revision, policy, names, activity.samples, seed, trusted, anchors=True)
     keep = Keep(activity.keep) if activity.keep else None
-    run = replace(RunPlan.of_revision(revision, work, checkout), keep=keep, full_suite=True)
+    run = replace(RunPlan.of_revision(revision, work, job.checkout), keep=keep, full_suite=True)
     if not batch:
-        return _execute(settings, policy, checkout, run)
-    run = _in_batches(run, unfinished, out_folder(settings.workspace, settings.out) / UNFINISHED)
+        return _execute(job, policy, run)
+    run = _in_batches(
+        run, unfinished, out_folder(job.settings.workspace, job.settings.out) / UNFINISHED
+    )
     try:
-        return _execute(settings, policy, checkout, run)
+        return _execute(job, policy, run)
     finally:
         if run.answers:
-            give_to_owner(settings.workspace, run.answers)
+            give_to_owner(job.settings.workspace, run.answers)
 
 
-def _execute(
-    settings: ActionInputs, policy: Policy, checkout: Checkout, run: RunPlan
-) -> GateResult:
+def _execute(job: Job, policy: Policy, run: RunPlan) -> GateResult:
     """Execute the plan with the history, and give a history in the workspace to its owner."""
-    history = history_of(settings, policy, checkout)
+    history = history_of(job, policy)
     result = execute(replace(run, history=history))
-    location = _location(settings, policy)
+    location = _location(job, policy)
     if run.keep and history is not None and result.contracts and ":" not in location:
-        give_to_owner(settings.workspace, Path(location))
+        give_to_owner(job.settings.workspace, Path(location))
     return result
 
 
@@ -255,7 +243,7 @@ def _execute(
 # take 24: a workflow that keeps the folder of `out` between the attempts pays for no batch twice.
 
 
-def _unfinished_batches(settings: ActionInputs, revision: Revision) -> KeptAnswers | None:
+def _unfinished_batches(job: Job, revision: Revision) -> KeptAnswers | None:
     """Return what an earlier attempt of the job left. Raises UsageError for a file that cannot be
     an earlier attempt's."""
     from gatekeeper.runs.answers.kept import read_unfinished
@@ -265,8 +253,8 @@ def _unfinished_batches(settings: ActionInputs, revision: Revision) -> KeptAnswe
             f"input batch: {UNFINISHED} is under version control, so anybody could have written "
             "the answers in this file; remove the file from the repository"
         )
-    file = out_folder(settings.workspace, settings.out) / UNFINISHED
-    above = PurePosixPath(file.relative_to(settings.workspace.resolve())).parents
+    file = out_folder(job.settings.workspace, job.settings.out) / UNFINISHED
+    above = PurePosixPath(file.relative_to(job.settings.workspace.resolve())).parents
     places = {str(folder).casefold() for folder in above}
     for path, entry in revision.entries.items():
         if entry.kind == "submodule" and path.casefold() in places:
@@ -302,33 +290,31 @@ def _commit(activity: RunFull, api: RepositoryApi) -> str:
     return activity.ref if _FULL_NAME.fullmatch(activity.ref) else api.commit_sha(activity.ref)
 
 
-def history_of(settings: ActionInputs, policy: Policy, checkout: Checkout) -> HistoryStore | None:
+def history_of(job: Job, policy: Policy) -> HistoryStore | None:
     """Return the history that the workflow names, or else the policy; None for `off`.
 
     Nothing is read yet. Raises UsageError for an invalid location.
     """
-    location = _location(settings, policy)
+    location = _location(job, policy)
     if location == NO_HISTORY:
         return None
     from gatekeeper.history.stores.open import open_history
 
-    return open_history(location, checkout, settings.workspace)
+    return open_history(location, job.checkout, job.settings.workspace)
 
 
-def _location(settings: ActionInputs, policy: Policy) -> str:
-    return settings.history or policy.history
+def _location(job: Job, policy: Policy) -> str:
+    return job.settings.history or policy.history
 
 
-def _merged_waivers(
-    settings: ActionInputs, policy: Policy, sha: str, api: RepositoryApi
-) -> MergedWaivers:
+def _merged_waivers(job: Job, policy: Policy, sha: str) -> MergedWaivers:
     """Return the waivers of the merged commit, and a notice if they are not known."""
     waivers: list[Waiver] = []
     try:
-        for merged in api.merged_as(sha):
-            place = waiver_place(settings, merged.number)
+        for merged in job.api.merged_as(sha):
+            place = waiver_place(job.settings, merged.number)
             wanted = policy.waivers.permission
-            waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
+            waivers += proven_waivers(job.api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
         text = f"The history does not record the waivers of the merged pull request: {error}."
         return (), (text,)

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.action.activities import CheckActivity, Run, history_of
-from gatekeeper.action.checkout import Checkout
+from gatekeeper.action.activities import CheckActivity, Job, Run, history_of
 from gatekeeper.action.events import RunFull, RunPush
-from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.contract.policies.policy import Policy, load_policy
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.gate.results.result import GateResult
@@ -37,9 +35,7 @@ class Aftermath:
     judges: tuple[JudgeDrift, ...] = ()
 
 
-def look_back(
-    settings: ActionInputs, activity: CheckActivity | Run, checkout: Checkout, result: GateResult
-) -> Aftermath:
+def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Aftermath:
     """Return alerts and drift from the history, which already holds this run.
 
     Raises GatekeeperError.
@@ -49,9 +45,9 @@ def look_back(
         kept = activity.keep
     if kept is None or not result.contracts:
         return Aftermath()
-    revision = checkout.revision(result.head_sha)
+    revision = job.checkout.revision(result.head_sha)
     policy = load_policy(revision)
-    history = history_of(settings, policy, checkout)
+    history = history_of(job, policy)
     if history is None or (kept == "manual" and policy.limits.month_usd is None):
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES

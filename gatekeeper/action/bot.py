@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 from urllib.parse import quote
 
-from gatekeeper.action.activities import check, plan, suite_of_head, to_check, waiver_place
+from gatekeeper.action.activities import Job, check, plan, suite_of_head, to_check, waiver_place
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import USAGE, CheckPullRequest, Command, NotUnderstood, Respond
 from gatekeeper.action.github.comments import marked_body, post_or_update
@@ -67,41 +67,45 @@ _NOT_ALLOWED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The reply to the command as escaped text, and whether it was carried out."""
+class Reply:
+    """The reply to a command, as escaped text. `then` runs after the reply is posted, and its
+    text is added to the reply. `record` is the hidden line of a waiver."""
 
     text: str
-    done: bool = False
+    reaction: Reaction = "rocket"
+    exit_code: int = 0
+    record: str | None = None
+    then: Callable[[], str] | None = None
 
 
-def propose(
-    settings: ActionInputs, state: PullRequestState, check: CheckPullRequest, checkout: Checkout
-) -> Outcome:
+def propose(context: CommandContext) -> Reply:
     """Propose contracts for the changed prompts without one, commit them to a branch of their own
     and open a pull request into the present one. Raises GatekeeperError."""
     from gatekeeper.author.proposed_contracts import propose_contracts
 
-    if not check.same_repository:
-        return Outcome(_FORK)
-    change, work = plan(settings, check, checkout)
+    settings, state = context.job.settings, context.state
+    if not context.check.same_repository:
+        return Reply(_FORK, "confused")
+    change, work = plan(context.job, context.check)
     if not work.policy.propose.cost_usd:
-        return Outcome(_OFF)
+        return Reply(_OFF, "confused")
     if not work.affected.uncovered:
-        return Outcome(_COVERED)
+        return Reply(_COVERED, "confused")
     api = GithubProposalApi(settings.token, settings.repository, settings.api_url)
     name, message = branch_name(state.number), commit_message(state.number)
     # Before anything is paid for.
     known = api.find_branch(name)
     if known is not None and not (known.own and known.message.strip() == message):
-        return Outcome(
+        return Reply(
             f"The latest commit of the branch {code(name)} is not a commit of gatekeeper, so "
-            "gatekeeper changed nothing. Merge or delete the branch, and repeat the command."
+            "gatekeeper changed nothing. Merge or delete the branch, and repeat the command.",
+            "confused",
         )
     found = propose_contracts(change, work.policy, work.affected.uncovered)
     said = _notices(found)
     if not found.texts:
-        return Outcome(f"Nothing was proposed.\n\n{said}")
-    return Outcome(f"{_publish(api, settings, state, known, found)}\n\n{said}".rstrip(), True)
+        return Reply(f"Nothing was proposed.\n\n{said}", "confused")
+    return Reply(f"{_publish(api, settings, state, known, found)}\n\n{said}".rstrip())
 
 
 def branch_name(number: int) -> str:
@@ -182,28 +186,14 @@ _CUT = "\n\n… This text was cut. For the whole text, see this run's summary an
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The reply to a command, as escaped text. `then` runs after the reply is posted, and its
-    text is added to the reply. `record` is the hidden line of a waiver."""
-
-    text: str
-    reaction: Reaction = "rocket"
-    exit_code: int = 0
-    record: str | None = None
-    then: Callable[[], str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CommandContext:
-    """Everything that a command needs: the present pull request, the check of its change, and
-    the source of its commits."""
+    """Everything that a command needs: the job, the present pull request, and the check of its
+    change."""
 
-    settings: ActionInputs
-    api: RepositoryApi
+    job: Job
     request: Respond
     state: PullRequestState
     check: CheckPullRequest
-    checkout: Checkout
 
 
 def respond(settings: ActionInputs, request: Respond, api: RepositoryApi) -> int:
@@ -237,9 +227,8 @@ def _reply(settings: ActionInputs, request: Respond, api: RepositoryApi) -> Repl
         if isinstance(request.command, NotUnderstood):
             return _help(request.command)
         check = to_check(state, tip)
-        return _carry_out(
-            request.command, CommandContext(settings, api, request, state, check, checkout)
-        )
+        job = Job(settings, api, checkout)
+        return _carry_out(request.command, CommandContext(job, request, state, check))
 
 
 def _policy(checkout: Checkout, tip: str) -> Policy:
@@ -270,17 +259,14 @@ def _carry_out(command: Command, context: CommandContext) -> Reply | None:
         case "run":
             return Reply(_deliver(context, _one(context, command.contract or "")))
         case "full":
-            return Reply(
-                _deliver(context, suite_of_head(context.settings, context.check, context.checkout))
-            )
+            return Reply(_deliver(context, suite_of_head(context.job, context.check)))
         case "explain":
             name = command.contract or ""
-            result = check(context.settings, context.check, context.checkout, context.api, (name,))
+            result = check(context.job, context.check, (name,))
             _deliver(context, result)
-            return Reply(clean(render_explanation(result, name), context.settings))
+            return Reply(clean(render_explanation(result, name), context.job.settings))
         case "propose":
-            outcome = propose(context.settings, context.state, context.check, context.checkout)
-            return Reply(outcome.text, "rocket" if outcome.done else "confused")
+            return propose(context)
         case "waive" | "accept":
             return _waive(context, command.name, command.contract, command.reason)
         case never:
@@ -292,17 +278,17 @@ def _carry_out(command: Command, context: CommandContext) -> Reply | None:
 
 def _one(context: CommandContext, name: str) -> GateResult:
     """Run one contract: base against head if the change affects it, else on head alone."""
-    _, work = plan(context.settings, context.check, context.checkout, (name,))
+    _, work = plan(context.job, context.check, (name,))
     if work.jobs or work.removed:
-        return check(context.settings, context.check, context.checkout, context.api, (name,))
-    return suite_of_head(context.settings, context.check, context.checkout, (name,))
+        return check(context.job, context.check, (name,))
+    return suite_of_head(context.job, context.check, (name,))
 
 
 def _deliver(context: CommandContext, result: GateResult) -> str:
     """Write reports, outputs and summary as for any run, and return the comment's text."""
-    out = out_folder(context.settings.workspace, context.settings.out)
-    answer = answer_to(result, out, context.settings)
-    deliver(answer, context.settings, context.request, context.api)
+    out = out_folder(context.job.settings.workspace, context.job.settings.out)
+    answer = answer_to(result, out, context.job.settings)
+    deliver(answer, context.job.settings, context.request, context.job.api)
     return answer.comment
 
 
@@ -313,21 +299,19 @@ def _waive(
     context: CommandContext, kind: WaiverKind, contract: str | None, reason: str
 ) -> Reply | None:
     request, state = context.request, context.state
-    if context.api.find_comment(
-        request.number, reply_marker(context.settings.id, request.comment_id)
+    if context.job.api.find_comment(
+        request.number, reply_marker(context.job.settings.id, request.comment_id)
     ):
         # The job was run again: the command was for the head at that time, not for this one.
         return None
-    _, work = plan(
-        context.settings, context.check, context.checkout, (contract,) if contract else ()
-    )
+    _, work = plan(context.job, context.check, (contract,) if contract else ())
     names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
     if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
         return Reply(f"{what} affected by this change, so there is nothing to {kind}.", "confused")
     if (problem := _refuse_unseen(context)) is not None:
         return Reply(problem, "confused")
-    place = waiver_place(context.settings, request.number)
+    place = waiver_place(context.job.settings, request.number)
     waiver = Waiver(contract, kind, request.author, state.head_sha, reason, request.time)
     of = code(contract) if contract else "every contract that this change affects"
     text = (
@@ -356,7 +340,7 @@ def _refuse_unseen(context: CommandContext) -> str | None:
     said = _time(context.request.time)
     sha = code(context.state.head_sha[:10])
     again = "Repeat the command after the gate has finished on this commit."
-    checked = checked_before(context.api.workflow_runs(context.state.head_sha), said)
+    checked = checked_before(context.job.api.workflow_runs(context.state.head_sha), said)
     if checked is None:
         return f"No workflow has run for {sha} yet. {again}"
     if not checked:
@@ -384,14 +368,16 @@ def _run_again(context: CommandContext) -> str:
     if run is None:
         sha = code(context.state.head_sha[:10])
         return f"gatekeeper could not tell which workflow run of {sha} is the gate's. {click}."
-    address = f"{context.settings.server_url}/{context.settings.repository}/actions/runs/{run.id}"
+    address = (
+        f"{context.job.settings.server_url}/{context.job.settings.repository}/actions/runs/{run.id}"
+    )
     if run.conclusion is None:
         return (
             f"[The gate's run]({address}) is in progress. If this run fails, write "
             "`/gatekeeper rerun` in a comment."
         )
     try:
-        context.api.rerun(run)
+        context.job.api.rerun(run)
     except PublishError as error:
         return (
             f"gatekeeper could not start [the gate's run]({address}) again: {prose(str(error))}. "
@@ -403,13 +389,13 @@ def _run_again(context: CommandContext) -> str:
 def _gate_run(context: CommandContext) -> WorkflowRun | None:
     """Return the run that the gate's status links to. Without a status, return the latest run if
     only one workflow runs on this pull request."""
-    sha, status_context = context.state.head_sha, context.settings.status_context
+    sha, status_context = context.state.head_sha, context.job.settings.status_context
     if status_context:
         with suppress(PublishError):
-            found = context.api.run_of_status(sha, status_context)
+            found = context.job.api.run_of_status(sha, status_context)
             if found is not None:
-                return context.api.workflow_run(found)
-    runs = [run for run in context.api.workflow_runs(sha) if is_of_a_pull_request(run)]
+                return context.job.api.workflow_run(found)
+    runs = [run for run in context.job.api.workflow_runs(sha) if is_of_a_pull_request(run)]
     return runs[0] if len({run.path for run in runs}) == 1 else None
 
 

@@ -21,7 +21,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
@@ -139,12 +138,7 @@ class Checkout:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()
 
     def change(self, activity: CheckPullRequest | CheckMergeGroup) -> Change:

@@ -15,6 +15,7 @@ from typing import Any
 
 from gatekeeper.action.activities import (
     CheckActivity,
+    Job,
     Run,
     found_pull_request,
     result_of,
@@ -140,8 +141,9 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     forget_reports(out, f"input out: {settings.out}")
     forget_proposals(proposals_folder(settings.workspace, settings.out))
     with Checkout(settings) as checkout:
-        result = result_of(settings, activity, checkout, api)
-        after = look_back(settings, activity, checkout, result)
+        job = Job(settings, api, checkout)
+        result = result_of(job, activity)
+        after = look_back(job, activity, result)
     answer = answer_to(result, out, settings, (*after.news, *after.known))
     if (out / "result.json").exists():
         forget_unfinished(result.spent_answers)

@@ -7,13 +7,11 @@ of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gatekeeper.contract.values.change import Revision
-from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.forecast import Amounts, forecast_run, unanswered_shares
 from gatekeeper.gate.pipeline import (
@@ -48,7 +46,7 @@ from gatekeeper.runs.models import (
     require_sound_models,
 )
 from gatekeeper.runs.process import yield_often
-from gatekeeper.runs.run_plan import Keep, RunPlan
+from gatekeeper.runs.run_plan import RunPlan
 from gatekeeper.runs.signals import run_until_end, with_signals, without_signals
 from gatekeeper.sampling.limits import Price
 
@@ -76,9 +74,11 @@ def measure_and_keep(plan: RunPlan, notices: tuple[str, ...]) -> GateResult:
     if unfinished:
         unfinished.require_same(work.trials)
     client = open_models(revisions, work.policy.through_litellm, plan.replay, plan.source)
+    # A history that begins with this run is mentioned once it has begun.
+    history = past.faults if plan.keep else past.notices
     around = RunContext(
         client,
-        notices=(*notices, *said, *_history_notices(past, plan.keep), *remembered.notices),
+        notices=(*notices, *said, *history, *remembered.notices),
         waivers=plan.waivers,
         remembered=remembered.entries,
         resumed=unfinished.known if unfinished else lambda _: {},
@@ -89,7 +89,9 @@ def measure_and_keep(plan: RunPlan, notices: tuple[str, ...]) -> GateResult:
     found = _measure_now(plan, client, _with_past(around, past), log)
     if plan.explain:
         found = plan.explain(work, found).added_to(found)
-    more = [] if plan.replay else _unmeasured(found.outcomes, revisions)
+    more: list[str] = []
+    if not plan.replay and len(revisions) == 2:  # one is merged, and so is what it reads
+        more += unmeasured_notices(found.outcomes, *revisions)
     more += remembered.keep(work, (*found.outcomes, *found.fresh))
     needed = _still_needed(plan, found)
     more += _about_unfinished(log, unfinished, needed) if log else ()
@@ -117,18 +119,9 @@ def _read_past(plan: RunPlan) -> tuple[Past, tuple[str, ...]]:
     return past, require_month_limit(plan.work, past if plan.history else None, datetime.now(UTC))
 
 
-def _history_notices(past: Past, keep: Keep | None) -> tuple[str, ...]:
-    """Return the notice about the history. A history that begins with this run is mentioned once it
-    has begun."""
-    return past.faults if keep else past.notices
-
-
 def _with_past(around: RunContext, past: Past) -> RunContext:
     """Return the context with what the history says. A history without an event says nothing
     yet."""
-    if not past.records:
-        return replace(around, history=None, gated={}, unread=past.unread)
-
     return replace(
         around,
         history=events_of(past.records) or None,
@@ -252,10 +245,3 @@ def _about_unfinished(log: AnswerLog, unfinished: KeptAnswers | None, needed: bo
             "The answers of this run are kept. To continue without paying again, add --resume."
         )
     return said
-
-
-def _unmeasured(outcomes: Sequence[Outcome], revisions: tuple[Revision, ...]) -> list[str]:
-    if len(revisions) < 2:
-        return []  # a run on the default branch: what it reads is merged
-    base, head = revisions
-    return unmeasured_notices(outcomes, base, head)

@@ -19,7 +19,7 @@ from gatekeeper.numbers import count
 from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost
 from gatekeeper.reports.terminal.progress import TerminalProgress
 from gatekeeper.runs.answers.kept import AnswerLog, request_key
-from gatekeeper.runs.models import require_no_conversations, require_no_judges
+from gatekeeper.runs.models import require_single_calls
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
@@ -169,8 +169,7 @@ def open_batches(work: Work, known: Iterable[KnownBatch]) -> BatchRun:
 
     for job in work.jobs:
         _require_no_times(job.contract)
-        require_no_judges(job, "--batch")
-        require_no_conversations(job, "--batch")
+        require_single_calls(job, "--batch")
     calls = len(distinct_requests(work.trials))
     if calls > MOST_CALLS:
         raise UsageError(

@@ -97,38 +97,30 @@ def _kept(work: Work, worst: Price) -> Price:
     return price
 
 
-def require_no_judges(job: Job, option: str) -> None:
-    """Refuse a contract whose checks ask judges: what they are asked depends on answers that come
-    only with the whole batch or shard. Raises UsageError."""
-    judges = judge_models(job)
-    if judges:
-        raise UsageError(
-            f"{option}: a check of {job.contract.name} uses the judge "
-            f"{judges[0][1]}, but a run with {option} cannot ask judges; run this contract "
-            f"without {option}, and the other contracts with {option} and --contract"
-        )
-
-
-def require_no_conversations(job: Job, option: str) -> None:
-    """Refuse a contract with steps or conversations, whose later messages need the answers to the
-    earlier ones. Raises UsageError."""
-    if any(arm.steps for e in job.evaluations for arm in (e.base, e.head) if arm):
-        raise UsageError(
-            f"{option}: {job.contract.name} has steps, and each step needs the output "
-            "of the previous step; "
-            f"run this contract without {option}, and the other contracts with {option} "
-            "and --contract"
-        )
+def require_single_calls(job: Job, option: str) -> None:
+    """Refuse a contract whose later calls depend on the answers to earlier ones, which come only
+    with the whole batch or shard: judges, steps and conversations. Raises UsageError."""
+    name = job.contract.name
+    why = None
     fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
-    found = next((f for f in fixtures if f.turns or f.user), None)
-    if found is not None:
-        what = "turns, and each turn"
-        if not found.turns:
-            what = "a simulated user, and each message of this user"
+    if judges := judge_models(job):
+        why = (
+            f"a check of {name} uses the judge {judges[0][1]}, but a run with {option} cannot ask "
+            "judges"
+        )
+    elif any(arm.steps for e in job.evaluations for arm in (e.base, e.head) if arm):
+        why = f"{name} has steps, and each step needs the output of the previous step"
+    elif found := next((f for f in fixtures if f.turns or f.user), None):
+        what = "a simulated user, and each message of this user"
+        if found.turns:
+            what = "turns, and each turn"
+        why = (
+            f"the fixture {found.id} of {name} has {what} needs the answer to the previous message"
+        )
+    if why:
         raise UsageError(
-            f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
-            f"needs the answer to the previous message; run this contract without {option}, "
-            f"and the other contracts with {option} and --contract"
+            f"{option}: {why}; run this contract without {option}, and the other contracts with "
+            f"{option} and --contract"
         )
 
 

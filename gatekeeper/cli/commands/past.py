@@ -29,7 +29,6 @@ from gatekeeper.history.stores.open import open_history, require_history
 from gatekeeper.reports.described.drift import describe_drifts, drift_document
 from gatekeeper.reports.described.error_budgets import budget_document, describe_budgets
 from gatekeeper.reports.described.history_table import describe_records, records_csv
-from gatekeeper.reports.escape import log_text
 from gatekeeper.reports.redact import Redactor, environment_redactor
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.folder import write_site
@@ -120,7 +119,7 @@ def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) 
 
 def _say(notices: Sequence[str]) -> None:
     for notice in notices:
-        print_error(f"gatekeeper: {log_text(notice)}")
+        print_error(f"gatekeeper: {notice}")
 
 
 def budget(arguments: argparse.Namespace) -> int:
@@ -197,8 +196,7 @@ def _write(arguments: argparse.Namespace) -> None:
         ),
         arguments.out,
     )
-    for notice in notices:
-        print_error(f"gatekeeper: {log_text(notice)}")
+    _say(notices)
     with readers_may_leave():
         sys.stdout.write(f"{written[INDEX]}: {len(written):,} files\n")
 

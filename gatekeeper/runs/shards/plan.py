@@ -24,7 +24,7 @@ from gatekeeper.gate.work import Work, plan_run
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 from gatekeeper.runs.answers.files import read_own_file
 from gatekeeper.runs.answers.kept import Header, IsTracked, KeptAnswers, header_of, read_kept
-from gatekeeper.runs.models import require_no_conversations, require_no_judges
+from gatekeeper.runs.models import require_single_calls
 from gatekeeper.sampling.calls import distinct_requests, group_calls
 
 # Divides the calls of a run among several machines, and the limits of the policy with them.
@@ -203,8 +203,7 @@ def plan_shards(
     call can cost more than one shard may spend.
     """
     for job in work.jobs:
-        require_no_judges(job, "`gatekeeper plan`")
-        require_no_conversations(job, "`gatekeeper plan`")
+        require_single_calls(job, "`gatekeeper plan`")
     whole = ShardedWork(make_plan(work, 1, contracts), work, path)
     calls = len(distinct_requests(whole.asked))
     enough = max(1, min(shards, calls))  # a machine without a call would only take time to start
