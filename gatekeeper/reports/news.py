@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.words.catalogue import REASONS, NewsKind
 
@@ -36,23 +36,19 @@ class News:
 
 def news_of(result: GateResult) -> tuple[News, ...]:
     """Return the news of a check, contract by contract, without waived ones."""
-    return tuple(news for contract in result.contracts for news in _of_contract(contract))
+    return tuple(
+        News(kind, contract.name, reason.text)
+        for contract in result.contracts
+        for reason in contract.reasons
+        if contract.verdict == reason.verdict == "fail"
+        and (kind := REASONS[reason.code].news) is not None
+    )
 
 
 def wanted(news: Sequence[News], kinds: Sequence[str]) -> tuple[News, ...]:
     """Return the news of these kinds, in the order of `NEWS_KINDS`."""
     ordered = sorted(news, key=lambda found: NEWS_KINDS.index(found.kind))
     return tuple(found for found in ordered if found.kind in kinds)
-
-
-def _of_contract(contract: ContractResult) -> list[News]:
-    if contract.verdict != "fail":
-        return []
-    return [
-        News(kind, contract.name, reason.text)
-        for reason in contract.reasons
-        if reason.verdict == "fail" and (kind := REASONS[reason.code].news) is not None
-    ]
 
 
 TITLES = {

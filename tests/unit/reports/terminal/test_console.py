@@ -32,44 +32,38 @@ from gatekeeper.reports.terminal.console import (
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Estimate:
+    calls: int = 400
+    fewest_calls: int = 400
+    expected_calls: int = 400
+    tokens: int | None = 52_000
+    most_tokens: int | None = 1_200_000
+    cost_usd: float | None = 0.0084
+    worst_cost_usd: float | None = 0.41
+    judge_calls: int = 0
+    user_calls: int = 0
+
+
 @dataclass(frozen=True)
-class _ContractEstimate:
+class _ContractEstimate(_Estimate):
     name: str = "speech-tag"
     path: str = "contracts/speech-tag.yaml"
     affected_by: tuple[AffectedBy, ...] = (AffectedBy("prompts/a.md", "modified"),)
     model: str | None = "openai/gpt-4o-mini"
     fixtures: int = 40
-    calls: int = 400
-    fewest_calls: int = 400
-    expected_calls: int = 400
-    tokens: int | None = 52_000
-    most_tokens: int | None = 1_200_000
-    cost_usd: float | None = 0.0084
-    worst_cost_usd: float | None = 0.41
     minimum_detectable_effect: float | None = 0.12
     removed: bool = False
-    may_stop_early: bool = False
     warning: str | None = None
-    judge_calls: int = 0
-    user_calls: int = 0
 
 
 @dataclass(frozen=True)
-class _RunEstimate:
+class _RunEstimate(_Estimate):
     contracts: tuple[_ContractEstimate, ...] = (_ContractEstimate(),)
     uncovered: tuple[str, ...] = ()
     unaffected: int = 12
     notices: tuple[str, ...] = ()
-    calls: int = 400
-    fewest_calls: int = 400
-    expected_calls: int = 400
-    tokens: int | None = 52_000
-    most_tokens: int | None = 1_200_000
-    cost_usd: float | None = 0.0084
-    worst_cost_usd: float | None = 0.41
     warnings: tuple[str, ...] = ()
-    judge_calls: int = 0
-    user_calls: int = 0
 
 
 def _console(*, terminal: bool = False, width: int = 160) -> Console:
