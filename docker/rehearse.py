@@ -31,8 +31,7 @@ import gatekeeper
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.http.http_client import HttpClient
-from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.http_client import Exchange, HttpClient
 from gatekeeper.providers.litellm import LitellmClient
 
 OPTIONAL = ("pyarrow", "pytest", "ray", "tree_sitter", "tree_sitter_typescript", "xllamacpp")
