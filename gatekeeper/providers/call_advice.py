@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.models.names import is_hosted, read_model_name
@@ -25,34 +24,30 @@ _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _OF_OTHERS = frozenset({"min_p", "repetition_penalty", "safety_settings"})
 """What no large provider takes except the few that are missing in the table."""
 
-REFUSED: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "openai": _OF_OTHERS | {"thinking", "top_k"},
-        "azure": _OF_OTHERS | {"thinking", "top_k"},
-        "anthropic": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "seed", "verbosity"},
-        "mistral": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "service_tier", "top_k"},
-        "groq": _OF_OTHERS | {"top_k", "verbosity"},
-        "deepseek": _OF_OTHERS | {"top_k", "verbosity"},
-        "xai": _OF_OTHERS | {"service_tier", "thinking", "top_k", "verbosity"},
-        "perplexity": frozenset({"min_p", "repetition_penalty", "safety_settings"})
-        | {"logit_bias", "seed", "stop", "tool_choice", "tools", "verbosity"},
-        "cerebras": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "top_k", "verbosity"},
-    }
-)
+REFUSED: Mapping[str, frozenset[str]] = {
+    "openai": _OF_OTHERS | {"thinking", "top_k"},
+    "azure": _OF_OTHERS | {"thinking", "top_k"},
+    "anthropic": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "seed", "verbosity"},
+    "mistral": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "service_tier", "top_k"},
+    "groq": _OF_OTHERS | {"top_k", "verbosity"},
+    "deepseek": _OF_OTHERS | {"top_k", "verbosity"},
+    "xai": _OF_OTHERS | {"service_tier", "thinking", "top_k", "verbosity"},
+    "perplexity": frozenset({"min_p", "repetition_penalty", "safety_settings"})
+    | {"logit_bias", "seed", "stop", "tool_choice", "tools", "verbosity"},
+    "cerebras": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "top_k", "verbosity"},
+}
 """The parameters that no model of the provider takes."""
 
 _WITHOUT_PRICES = frozenset({"github"})
 """Providers of which no list has a price: GitHub Models charge nothing within their limits."""
 
-_INSTEAD: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "repetition_penalty": ("frequency_penalty",),
-        "top_k": ("top_p",),
-        "min_p": ("top_p",),
-        "thinking": ("reasoning_effort",),
-        "verbosity": ("max_tokens",),
-    }
-)
+_INSTEAD: Mapping[str, tuple[str, ...]] = {
+    "repetition_penalty": ("frequency_penalty",),
+    "top_k": ("top_p",),
+    "min_p": ("top_p",),
+    "thinking": ("reasoning_effort",),
+    "verbosity": ("max_tokens",),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.contract.models.names import read_model_name
@@ -49,13 +48,11 @@ class ChatApi(Protocol):
         ...
 
 
-NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(
-    {
-        **dict.fromkeys(DIALECTS, openai_compatible),
-        "anthropic": anthropic,
-        "ollama_chat": ollama,
-    }
-)
+NATIVE_APIS: Mapping[str, ChatApi] = {
+    **dict.fromkeys(DIALECTS, openai_compatible),
+    "anthropic": anthropic,
+    "ollama_chat": ollama,
+}
 """The API of each provider that is called natively."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.values.definition import Contract
@@ -132,11 +133,12 @@ class BatchRun(ModelSource):
         """Return what a request takes in a batch."""
         from gatekeeper.providers.models.cost_estimate import (
             count_tokens,
-            expected_batch_cost,
-            worst_batch_cost,
+            expected_cost,
+            worst_cost,
         )
 
-        return Amounts(expected_batch_cost, worst_batch_cost, count_tokens)
+        expected, worst = partial(expected_cost, batched=True), partial(worst_cost, batched=True)
+        return Amounts(expected, worst, count_tokens)
 
     @property
     def unfinished(self) -> bool:
@@ -221,12 +223,12 @@ def _require_models(work: Work, client: BatchClient) -> None:
 def _require_prices(work: Work) -> None:
     """Refuse models without a known price under a limit on cost: of single calls the first one
     tells the price, of a batch none does in time. Raises UsageError."""
-    from gatekeeper.providers.models.cost_estimate import worst_batch_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     if work.policy.limits.cost_usd is None:
         return
     for request in distinct_requests(work.trials):
-        if worst_batch_cost(request) is None:
+        if worst_cost(request, batched=True) is None:
             raise UsageError(
                 f"--batch: no price is known for {request.model}, so "
                 "limits.cost_usd cannot limit a batch; set limits.cost_usd to "

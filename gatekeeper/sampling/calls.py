@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper.contract.calls.calls import calls_of, up_to
@@ -124,7 +123,7 @@ def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
 
 
 def group_calls(
-    trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
+    trials: Sequence[Trial], known: Mapping[int, Completion] = {}
 ) -> tuple[list[SharedCall], list[SharedCall]]:
     """Return the calls to make in plan order, and the call of each trial.
 

@@ -5,11 +5,11 @@ A simulated user, if there is one, is asked after each answer of the model.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gatekeeper.contract.calls.calls import (
     MOST_TEXT,
@@ -30,6 +30,7 @@ from gatekeeper.contract.values.trial import (
     Turn,
 )
 from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.retries import Once
 from gatekeeper.sampling.stored_text import is_long
 
 # Sends a call once if several chains or conversations of one fixture need it.
@@ -47,12 +48,11 @@ class SharedAnswers:
     the trial's index."""
 
     def __init__(self, trials: Sequence[Trial], known: Mapping[int, Completion]) -> None:
-        self._under_way: dict[_Key, asyncio.Event] = {}
-        self._answers: dict[_Key, Completion] = {}
+        self._answers: Once[_Key, Completion] = Once()
         for index, completion in known.items():
             for number, turn in enumerate(completion.turns):
                 key = _key(trials[index], trials[index].request, turn.request, number)
-                self._answers.setdefault(key, turn.completion)
+                self._answers.known.setdefault(key, turn.completion)
 
     async def ask(
         self, trial: Trial, call: Request, make: Callable[[Request], Awaitable[Completion]]
@@ -62,21 +62,8 @@ class SharedAnswers:
         if call.whole is None:
             return await make(call)
         key = _key(trial, call, request_digest(call), call.whole[1])
-        while key not in self._answers:
-            other = self._under_way.get(key)
-            if other is not None:
-                await other.wait()
-                continue
-            ended = self._under_way[key] = asyncio.Event()
-            try:
-                answer = await make(call)
-                if is_long(answer):  # many of them would fill the memory
-                    return answer
-                self._answers[key] = answer
-            finally:
-                del self._under_way[key]
-                ended.set()
-        return self._answers[key]
+        # Many long answers would fill the memory.
+        return await self._answers.get(key, lambda: make(call), keeps=lambda a: not is_long(a))
 
 
 def _key(trial: Trial, call: Request, digest: str, number: int) -> _Key:
@@ -160,26 +147,24 @@ def join_turns(turns: Sequence[Turn]) -> Completion:
     """Return one completion for all turns: the last answer, and what all of them took. An amount is
     unknown if that of one turn is; the time to the first token is that of the first turn."""
     answers = [turn.completion for turn in turns]
-    prompt = _total(answer.prompt_tokens for answer in answers)
-    written = _total(answer.completion_tokens for answer in answers)
-    cached = _total(answer.cached_tokens for answer in answers)
-    stored = _total(answer.cache_write_tokens for answer in answers)
-    reasoned = _total(answer.reasoning_tokens for answer in answers)
+    totals = {name: _total(name, answers) for name in _AMOUNTS}
     return replace(
         answers[-1],
-        latency_ms=_total(answer.latency_ms for answer in answers),
+        **totals,
         ttft_ms=answers[0].ttft_ms,
-        cost_usd=_total(answer.cost_usd for answer in answers),
-        prompt_tokens=None if prompt is None else int(prompt),
-        completion_tokens=None if written is None else int(written),
-        cached_tokens=None if cached is None else int(cached),
-        cache_write_tokens=None if stored is None else int(stored),
-        reasoning_tokens=None if reasoned is None else int(reasoned),
         replayed=all(answer.replayed for answer in answers),
         turns=tuple(turns),
     )
 
 
-def _total(amounts: Iterable[float | None]) -> float | None:
-    known = list(amounts)
-    return None if None in known else math.fsum(amount for amount in known if amount is not None)
+_AMOUNTS = (
+    *("latency_ms", "cost_usd", "prompt_tokens", "completion_tokens"),
+    *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
+)
+
+
+def _total(name: str, answers: Sequence[Completion]) -> Any:
+    amounts = [getattr(answer, name) for answer in answers]
+    if None in amounts:
+        return None
+    return sum(amounts) if name.endswith("_tokens") else math.fsum(amounts)

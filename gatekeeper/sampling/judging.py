@@ -6,16 +6,16 @@ evaluated. The answers are kept in the sample, so evaluation itself calls no mod
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.pace import FailureCount, ModelCalls, Order
-from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.retries import Once, RetryPolicy
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, shorten, stored_completion
 
 OnJudgeAnswer = Callable[[QuestionId, Completion], None]
@@ -64,8 +64,7 @@ class Judging:
         self._role = role
         self._failed: dict[QuestionId, CallFailed] = {}
         self._failures = FailureCount(retry)
-        self._answers: dict[QuestionId, JudgeAnswer] = {}
-        self._under_way: dict[QuestionId, asyncio.Event] = {}
+        self._answers: Once[QuestionId, JudgeAnswer] = Once()
         self.tally = JudgeTally()
 
     async def answers_about(
@@ -111,20 +110,8 @@ class Judging:
         is_needed: Callable[[], bool],
         caller: Caller,
     ) -> JudgeAnswer:
-        """Return the answer to the question; the second to ask it waits for the first. If the first
-        is cancelled, the second asks."""
-        while asked not in self._answers:
-            other = self._under_way.get(asked)
-            if other is not None:
-                await other.wait()
-                continue
-            ended = self._under_way[asked] = asyncio.Event()
-            try:
-                self._answers[asked] = await self._ask(asked, question, is_needed, caller)
-            finally:
-                del self._under_way[asked]
-                ended.set()
-        return self._answers[asked]
+        make = partial(self._ask, asked, question, is_needed, caller)
+        return await self._answers.get(asked, make)
 
     async def _ask(
         self,

@@ -1,10 +1,11 @@
-"""Trying a call again: when, after how long, and how long one try may take."""
+"""Trying a call again, or not twice: when, after how long, and how long one try may take."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
@@ -111,3 +112,39 @@ async def within(seconds: float, call: Awaitable[Completion]) -> Completion:
             raise
         said = f"no answer within {seconds:g} s"
         raise CallFailed(said, retryable=True, billable=True) from error
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Once(Generic[K, V]):
+    """Asks for each answer once: the second to ask waits for the first, and asks itself if that
+    fails or is cancelled. `known` are the answers so far."""
+
+    def __init__(self) -> None:
+        self.known: dict[K, V] = {}
+        self._under_way: dict[K, asyncio.Event] = {}
+
+    async def get(
+        self,
+        key: K,
+        make: Callable[[], Awaitable[V]],
+        keeps: Callable[[V], bool] = lambda _: True,
+    ) -> V:
+        """Return the answer. One that is not kept is asked for again."""
+        while key not in self.known:
+            other = self._under_way.get(key)
+            if other is not None:
+                await other.wait()
+                continue
+            ended = self._under_way[key] = asyncio.Event()
+            try:
+                answer = await make()
+                if not keeps(answer):
+                    return answer
+                self.known[key] = answer
+            finally:
+                del self._under_way[key]
+                ended.set()
+        return self.known[key]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.providers.batch.api import (
@@ -19,20 +18,18 @@ from gatekeeper.providers.batch.api import (
 from gatekeeper.providers.batch.transport import BatchTransport
 
 # https://docs.anthropic.com/en/api/errors
-_STATUS: Mapping[str, int] = MappingProxyType(
-    {
-        "invalid_request_error": 400,
-        "authentication_error": 401,
-        "billing_error": 402,
-        "permission_error": 403,
-        "not_found_error": 404,
-        "request_too_large": 413,
-        "rate_limit_error": 429,
-        "api_error": 500,
-        "timeout_error": 504,
-        "overloaded_error": 529,
-    }
-)
+_STATUS: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 _UNKNOWN_ERROR = 500
 _DONE = ("succeeded", "errored", "canceled", "expired")
 """How a request ends. The provider counts none of them before the whole batch has ended."""

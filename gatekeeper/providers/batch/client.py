@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gatekeeper.contract.models.names import read_model_name
@@ -85,9 +84,10 @@ class BatchWait:
 
 T = TypeVar("T")
 
-BATCH_APIS: Mapping[str, Callable[[BatchTransport, str], BatchApi]] = MappingProxyType(
-    {"openai": OpenAIBatches, "anthropic": AnthropicBatches}
-)
+BATCH_APIS: Mapping[str, Callable[[BatchTransport, str], BatchApi]] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+}
 """By provider. The addresses of others are not known to take batches."""
 
 MOST_ITEMS = 20_000
@@ -186,7 +186,7 @@ class BatchClient:
     @property
     def running(self) -> Mapping[str, str]:
         """How to cancel each batch whose answers were not collected, by its id."""
-        return MappingProxyType(self._running)
+        return self._running
 
     async def aclose(self) -> None:
         """Stop to wait. Batches go on at the provider. One that is being submitted has some seconds

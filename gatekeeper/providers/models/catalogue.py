@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 EMBEDDED_MODEL = "local/smollm2"
 
@@ -99,88 +98,86 @@ _VERTEX = Provider(
 _COHERE_KEYS = ("COHERE_API_KEY", "CO_API_KEY")
 _COHERE = Provider(_COHERE_KEYS, ("COHERE_API_BASE",), hosts=("api.cohere.com", "api.cohere.ai"))
 
-CATALOGUE: Mapping[str, Provider] = MappingProxyType(
-    {
-        "openai": _OPENAI,
-        "text-completion-openai": _OPENAI,
-        "azure": _AZURE,
-        "azure_ai": Provider(("AZURE_AI_API_KEY",), ("AZURE_AI_API_BASE",)),
-        "anthropic": _ANTHROPIC,
-        "gemini": Provider(
-            ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            ("GEMINI_API_BASE",),
-            hosts=("generativelanguage.googleapis.com",),
+CATALOGUE: Mapping[str, Provider] = {
+    "openai": _OPENAI,
+    "text-completion-openai": _OPENAI,
+    "azure": _AZURE,
+    "azure_ai": Provider(("AZURE_AI_API_KEY",), ("AZURE_AI_API_BASE",)),
+    "anthropic": _ANTHROPIC,
+    "gemini": Provider(
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        ("GEMINI_API_BASE",),
+        hosts=("generativelanguage.googleapis.com",),
+    ),
+    "vertex_ai": _VERTEX,
+    "bedrock": _BEDROCK,
+    "mistral": Provider(
+        ("MISTRAL_AZURE_API_KEY", "MISTRAL_API_KEY"),
+        ("MISTRAL_AZURE_API_BASE", "MISTRAL_API_BASE"),
+        "https://api.mistral.ai/v1",
+    ),
+    "groq": _compatible("GROQ", "https://api.groq.com/openai/v1"),
+    "deepseek": _compatible("DEEPSEEK", "https://api.deepseek.com/beta"),
+    "together_ai": Provider(
+        ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
+        ("TOGETHER_AI_API_BASE",),
+        "https://api.together.ai/v1",
+    ),
+    "fireworks_ai": Provider(
+        (
+            "FIREWORKS_AI_API_KEY",
+            "FIREWORKS_API_KEY",
+            "FIREWORKSAI_API_KEY",
+            "FIREWORKS_AI_TOKEN",
         ),
-        "vertex_ai": _VERTEX,
-        "bedrock": _BEDROCK,
-        "mistral": Provider(
-            ("MISTRAL_AZURE_API_KEY", "MISTRAL_API_KEY"),
-            ("MISTRAL_AZURE_API_BASE", "MISTRAL_API_BASE"),
-            "https://api.mistral.ai/v1",
-        ),
-        "groq": _compatible("GROQ", "https://api.groq.com/openai/v1"),
-        "deepseek": _compatible("DEEPSEEK", "https://api.deepseek.com/beta"),
-        "together_ai": Provider(
-            ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
-            ("TOGETHER_AI_API_BASE",),
-            "https://api.together.ai/v1",
-        ),
-        "fireworks_ai": Provider(
-            (
-                "FIREWORKS_AI_API_KEY",
-                "FIREWORKS_API_KEY",
-                "FIREWORKSAI_API_KEY",
-                "FIREWORKS_AI_TOKEN",
-            ),
-            ("FIREWORKS_API_BASE",),
-            "https://api.fireworks.ai/inference/v1",
-        ),
-        "openrouter": _compatible("OPENROUTER", "https://openrouter.ai/api/v1", "OR_API_KEY"),
-        "xai": _compatible("XAI", "https://api.x.ai/v1"),
-        "cohere": _COHERE,
-        "cohere_chat": _COHERE,
-        "perplexity": Provider(
-            ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
-            ("PERPLEXITY_API_BASE",),
-            "https://api.perplexity.ai",
-        ),
-        "cerebras": _compatible("CEREBRAS", "https://api.cerebras.ai/v1"),
-        "deepinfra": _compatible("DEEPINFRA", "https://api.deepinfra.com/v1/openai"),
-        "nvidia_nim": _compatible("NVIDIA_NIM", "https://integrate.api.nvidia.com/v1"),
-        "moonshot": _compatible("MOONSHOT", "https://api.moonshot.ai/v1"),
-        "dashscope": _compatible("DASHSCOPE", "https://dashscope.aliyuncs.com/compatible-mode/v1"),
-        "zai": _compatible("ZAI", "https://api.z.ai/api/paas/v4"),
-        "sambanova": _compatible("SAMBANOVA", "https://api.sambanova.ai/v1"),
-        "github": _compatible("GITHUB", "https://models.github.ai/inference"),
-        "huggingface": Provider(
-            ("HF_TOKEN", "HUGGINGFACE_API_KEY"),
-            ("HF_API_BASE",),
-            hosts=("router.huggingface.co", "huggingface.co"),
-        ),
-        "hyperbolic": _compatible("HYPERBOLIC", "https://api.hyperbolic.xyz/v1"),
-        "lambda_ai": _compatible("LAMBDA", "https://api.lambda.ai/v1"),
-        "nebius": _compatible("NEBIUS", "https://api.studio.nebius.ai/v1"),
-        "novita": _compatible("NOVITA", "https://api.novita.ai/v3/openai"),
-        "ai21_chat": _compatible("AI21", "https://api.ai21.com/studio/v1"),
-        "codestral": _compatible("CODESTRAL", "https://codestral.mistral.ai/v1"),
-        "volcengine": _compatible("VOLCENGINE", "https://ark.cn-beijing.volces.com/api/v3"),
-        "meta_llama": _compatible("LLAMA", "https://api.llama.com/compat/v1"),
-        "featherless_ai": _compatible("FEATHERLESS_AI", "https://api.featherless.ai/v1"),
-        "inception": _compatible("INCEPTION", "https://api.inceptionlabs.ai/v1"),
-        "aiml": _compatible("AIML", "https://api.aimlapi.com/v1"),
-        "vercel_ai_gateway": _compatible("VERCEL_AI_GATEWAY", "https://ai-gateway.vercel.sh/v1"),
-        "poe": Provider(("POE_API_KEY",), (), "https://api.poe.com/v1"),
-        "litellm_proxy": Provider(("LITELLM_PROXY_API_KEY",), ("LITELLM_PROXY_API_BASE",)),
-        "ollama": _server("OLLAMA", "http://localhost:11434"),
-        "ollama_chat": _server("OLLAMA", "http://localhost:11434"),
-        "lm_studio": _server("LM_STUDIO", None),
-        "hosted_vllm": _server("HOSTED_VLLM", None),
-        "llamafile": _server("LLAMAFILE", "http://127.0.0.1:8080/v1"),
-        "docker_model_runner": _server(
-            "DOCKER_MODEL_RUNNER", "http://localhost:22088/engines/llama.cpp"
-        ),
-    }
-)
+        ("FIREWORKS_API_BASE",),
+        "https://api.fireworks.ai/inference/v1",
+    ),
+    "openrouter": _compatible("OPENROUTER", "https://openrouter.ai/api/v1", "OR_API_KEY"),
+    "xai": _compatible("XAI", "https://api.x.ai/v1"),
+    "cohere": _COHERE,
+    "cohere_chat": _COHERE,
+    "perplexity": Provider(
+        ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+        ("PERPLEXITY_API_BASE",),
+        "https://api.perplexity.ai",
+    ),
+    "cerebras": _compatible("CEREBRAS", "https://api.cerebras.ai/v1"),
+    "deepinfra": _compatible("DEEPINFRA", "https://api.deepinfra.com/v1/openai"),
+    "nvidia_nim": _compatible("NVIDIA_NIM", "https://integrate.api.nvidia.com/v1"),
+    "moonshot": _compatible("MOONSHOT", "https://api.moonshot.ai/v1"),
+    "dashscope": _compatible("DASHSCOPE", "https://dashscope.aliyuncs.com/compatible-mode/v1"),
+    "zai": _compatible("ZAI", "https://api.z.ai/api/paas/v4"),
+    "sambanova": _compatible("SAMBANOVA", "https://api.sambanova.ai/v1"),
+    "github": _compatible("GITHUB", "https://models.github.ai/inference"),
+    "huggingface": Provider(
+        ("HF_TOKEN", "HUGGINGFACE_API_KEY"),
+        ("HF_API_BASE",),
+        hosts=("router.huggingface.co", "huggingface.co"),
+    ),
+    "hyperbolic": _compatible("HYPERBOLIC", "https://api.hyperbolic.xyz/v1"),
+    "lambda_ai": _compatible("LAMBDA", "https://api.lambda.ai/v1"),
+    "nebius": _compatible("NEBIUS", "https://api.studio.nebius.ai/v1"),
+    "novita": _compatible("NOVITA", "https://api.novita.ai/v3/openai"),
+    "ai21_chat": _compatible("AI21", "https://api.ai21.com/studio/v1"),
+    "codestral": _compatible("CODESTRAL", "https://codestral.mistral.ai/v1"),
+    "volcengine": _compatible("VOLCENGINE", "https://ark.cn-beijing.volces.com/api/v3"),
+    "meta_llama": _compatible("LLAMA", "https://api.llama.com/compat/v1"),
+    "featherless_ai": _compatible("FEATHERLESS_AI", "https://api.featherless.ai/v1"),
+    "inception": _compatible("INCEPTION", "https://api.inceptionlabs.ai/v1"),
+    "aiml": _compatible("AIML", "https://api.aimlapi.com/v1"),
+    "vercel_ai_gateway": _compatible("VERCEL_AI_GATEWAY", "https://ai-gateway.vercel.sh/v1"),
+    "poe": Provider(("POE_API_KEY",), (), "https://api.poe.com/v1"),
+    "litellm_proxy": Provider(("LITELLM_PROXY_API_KEY",), ("LITELLM_PROXY_API_BASE",)),
+    "ollama": _server("OLLAMA", "http://localhost:11434"),
+    "ollama_chat": _server("OLLAMA", "http://localhost:11434"),
+    "lm_studio": _server("LM_STUDIO", None),
+    "hosted_vllm": _server("HOSTED_VLLM", None),
+    "llamafile": _server("LLAMAFILE", "http://127.0.0.1:8080/v1"),
+    "docker_model_runner": _server(
+        "DOCKER_MODEL_RUNNER", "http://localhost:22088/engines/llama.cpp"
+    ),
+}
 
 
 def key_variable(name: str) -> str | None:

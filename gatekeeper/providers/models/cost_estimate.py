@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
@@ -40,72 +40,47 @@ _BATCHES = "_batches"
 _PLAIN_TIERS = frozenset({"default", "standard", "standard_only", "flex"})
 
 
-def expected_cost(request: Request) -> float | None:
+def expected_cost(request: Request, *, batched: bool = False) -> float | None:
     """Return the approximate cost of the request in US dollars, for a person to plan with.
 
     The answer is taken to use up `max_tokens`, or 256 tokens if it is not set: an answer of the
     model's maximum is rare. None if the price is not known. An embedded or recorded model costs
-    nothing.
+    nothing. In a batch, a token costs half as much if the list does not say otherwise.
     """
     if request.model.startswith(FREE):
         return 0.0
-    return _expected(request, _plain_rates)
-
-
-def expected_batch_cost(request: Request) -> float | None:
-    """Return the approximate cost of the request in a batch, as `expected_cost` does for a request
-    alone. A token costs half as much if the list does not say otherwise."""
-    return _expected(request, _plain_batch_rates)
-
-
-def _expected(request: Request, rates: Callable[[str, int], _Rates]) -> float | None:
     entry = price_entry(request.model)
     if entry is None:
         return None
     tokens, answer = _expected_tokens(request)
-    paid_input, paid_output = rates(request.model, tokens)
+    paid_input, paid_output = _plain_rates(request.model, tokens, batched)
     if paid_input is None and paid_output is None:
         return None
     cost = (paid_input or 0.0) * tokens + (paid_output or 0.0) * answer
     return cost + _fee_per_request(entry)
 
 
-def worst_cost(request: Request) -> float | None:
+def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     """Return the highest possible cost of the request in US dollars, as limits need it.
 
     Every byte of the input is counted as a token, and the answer is as long as it may be: by
     `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices
     for a token the highest counts that the request can come under. None if no price is known;
     infinite if there is a price and nothing bounds the answer. An embedded or recorded model
-    costs nothing.
+    costs nothing. In a batch, a token costs at most half as much, or what the list says if that is
+    more.
 
     A provider that answers with more tokens than requested can still cost more.
     """
     if request.model.startswith(FREE):
         return 0.0
-    tier = request.params.get("service_tier")
-    known = tier if tier is None or isinstance(tier, str) else repr(tier)
-    tokens = _most_input_tokens(request)
-    return _worst(request, tokens, _highest_rates(request.model, tokens, known))
-
-
-def worst_batch_cost(request: Request) -> float | None:
-    """Return the most that the request can cost in a batch in US dollars, as `worst_cost` does for
-    a request alone. A token costs at most half as much, or what the list says if that is more."""
-    tokens = _most_input_tokens(request)
-    return _worst(request, tokens, _highest_batch_rates(request.model, tokens))
-
-
-_Rates = tuple[float | None, float | None]
-"""The highest prices of an input and of an output token; None for one that is not known."""
-
-
-def _worst(request: Request, tokens: int, rates: _Rates) -> float | None:
-    """Return the highest possible cost of a request with so many tokens of input."""
     entry = price_entry(request.model)
     if entry is None:
         return None
-    paid_input, paid_output = rates
+    tier = request.params.get("service_tier")
+    known = tier if tier is None or isinstance(tier, str) else repr(tier)
+    tokens = _most_input_tokens(request)
+    paid_input, paid_output = _highest_rates(request.model, tokens, known, batched)
     if paid_input is None and paid_output is None:
         return None
     if _has_unbounded_fees(entry, request.params):
@@ -117,45 +92,34 @@ def _worst(request: Request, tokens: int, rates: _Rates) -> float | None:
     return cost + _fee_per_request(entry)
 
 
-@lru_cache(maxsize=4096)
-def _plain_rates(model: str, tokens: int) -> _Rates:
-    """Return the prices without a service tier. Kept like `_highest_rates`."""
-    entry = price_entry(model) or {}
-    paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
-    return paid_input, max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
+_Rates = tuple[float | None, float | None]
+"""The prices of an input and of an output token; None for one that is not known."""
 
 
 @lru_cache(maxsize=4096)
-def _plain_batch_rates(model: str, tokens: int) -> _Rates:
-    """Return the prices in a batch."""
+def _plain_rates(model: str, tokens: int, batched: bool) -> _Rates:
+    """Return the prices without a service tier. Kept, because every request of a run asks twice."""
     entry = price_entry(model) or {}
-    paid_input, paid_output = (entry.get(f"{kinds[0]}{_BATCHES}") for kinds in (_INPUT, _OUTPUT))
-    if _is_number(paid_input) and _is_number(paid_output):
-        return paid_input, paid_output
-    halves = (None if price is None else price / 2 for price in _plain_rates(model, tokens))
-    paid_input, paid_output = halves
+    listed = entry.get(f"{_INPUT[0]}{_BATCHES}"), entry.get(f"{_OUTPUT[0]}{_BATCHES}")
+    if batched and all(map(_is_number, listed)):
+        return listed
+    share = 0.5 if batched else 1.0
+    prices = (max(_rates(entry, k[:1], tokens, "default"), default=None) for k in (_INPUT, _OUTPUT))
+    paid_input, paid_output = (None if price is None else price * share for price in prices)
     return paid_input, paid_output
 
 
 @lru_cache(maxsize=4096)
-def _highest_rates(model: str, tokens: int, tier: str | None) -> _Rates:
-    """Return the highest prices that the request can come under. Kept, because every request of a
-    run asks twice."""
-    entry = price_entry(model) or {}
-    paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
-    return paid_input, max(_rates(entry, _OUTPUT, tokens, tier), default=None)
-
-
-@lru_cache(maxsize=4096)
-def _highest_batch_rates(model: str, tokens: int) -> _Rates:
-    """Return the highest prices that the request can come under in a batch."""
+def _highest_rates(model: str, tokens: int, tier: str | None, batched: bool) -> _Rates:
+    """Return the highest prices that the request can come under. Kept like `_plain_rates`."""
     entry = price_entry(model) or {}
 
     def highest(kinds: tuple[str, ...]) -> float | None:
-        plain = max(_rates(entry, kinds, tokens, "default"), default=None)
-        names = tuple(f"{kind}{_BATCHES}" for kind in kinds)
-        listed = [price for name, price in entry.items() if name in names and _is_number(price)]
-        return None if plain is None else max(plain / 2, *listed, 0.0)
+        found = max(_rates(entry, kinds, tokens, "default" if batched else tier), default=None)
+        if found is None or not batched:
+            return found
+        listed = (entry.get(f"{kind}{_BATCHES}") for kind in kinds)
+        return max(found / 2, *filter(_is_number, listed), 0.0)
 
     return highest(_INPUT), highest(_OUTPUT)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time
-from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
@@ -17,7 +16,7 @@ from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.endings import TokenUsage
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_NONE: Mapping[str, Any] = {}
 
 
 def off_peak_prices(entry: Mapping[str, Any], moment: datetime) -> Mapping[str, Any]:
@@ -57,15 +56,13 @@ def _contains(window: str, now: time) -> bool:
 
 
 _THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens$")
-_TIERS: Mapping[str, str] = MappingProxyType(
-    {
-        "flex": "_flex",
-        "balanced": "_balanced",
-        "priority": "_priority",
-        "fast": "_priority",
-        "ultrafast": "_ultrafast",
-    }
-)
+_TIERS: Mapping[str, str] = {
+    "flex": "_flex",
+    "balanced": "_balanced",
+    "priority": "_priority",
+    "fast": "_priority",
+    "ultrafast": "_ultrafast",
+}
 _MOST_USD = 1_000_000.0
 """The highest amount for one call. Servers also report amounts, and a sum of values such as 1e308
 would overflow."""

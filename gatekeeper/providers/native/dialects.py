@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.files.references import recording_path
@@ -22,8 +21,8 @@ from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.call_cost import is_billed_by_tokens
 
-_SHORTER_NAME: Mapping[str, str] = MappingProxyType({"max_completion_tokens": "max_tokens"})
-_LONGER_NAME: Mapping[str, str] = MappingProxyType({"max_tokens": "max_completion_tokens"})
+_SHORTER_NAME: Mapping[str, str] = {"max_completion_tokens": "max_tokens"}
+_LONGER_NAME: Mapping[str, str] = {"max_tokens": "max_completion_tokens"}
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _REASONING = frozenset({"reasoning_effort", "thinking", "verbosity"})
@@ -52,7 +51,7 @@ class Dialect:
     """
 
     refused: frozenset[str] = frozenset()
-    renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    renamed: Mapping[str, str] = field(default_factory=dict)
     schemas: bool = False
     guessed: bool = False
     named: bool = False
@@ -65,53 +64,51 @@ _SAME = Dialect(schemas=True)
 _RENAMED = Dialect(renamed=_SHORTER_NAME, named=True)
 _SERVER = Dialect(schemas=True, named=True)
 _FEW = _PENALTIES | _LOGPROBS | {"logit_bias", "service_tier"}
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {
-        "openai": _SAME,
-        "azure": Dialect(frozenset({"service_tier"}), schemas=True),
-        "openrouter": _SAME,
-        "mistral": Dialect(
-            _FEW,
-            MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"}),
-            counts_streams=False,
-            tools="none",
-        ),
-        "deepseek": Dialect(),
-        "github": replace(_SERVER, renamed=_SHORTER_NAME),
-        "groq": Dialect(renamed=_SHORTER_NAME),
-        "together_ai": Dialect(guessed=True),
-        "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),
-        "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True, counts_streams=False, tools="none"),
-        "deepinfra": Dialect(
-            _LOGPROBS | {"seed", "service_tier"},
-            _SHORTER_NAME,
-            named=True,
-            counts_streams=False,
-            tools="none",
-        ),
-        "nvidia_nim": Dialect(
-            _LOGPROBS | {"logit_bias", "service_tier"},
-            _SHORTER_NAME,
-            named=True,
-            counts_streams=False,
-        ),
-        "moonshot": replace(_RENAMED, hottest=1.0, tools="none"),
-        "sambanova": Dialect(_FEW | {"seed"}, _SHORTER_NAME, named=True, tools="none"),
-        "hyperbolic": Dialect(
-            _LOGPROBS | {"logit_bias", "max_completion_tokens", "service_tier"},
-            named=True,
-            counts_streams=False,
-            tools="none",
-        ),
-        "lambda_ai": _RENAMED,
-        "nebius": _RENAMED,
-        "novita": Dialect(named=True),
-        "vercel_ai_gateway": Dialect(named=True),
-        "hosted_vllm": replace(_SAME, tools="not strict"),
-        "lm_studio": _SERVER,
-        "llamafile": _SERVER,
-    }
-)
+DIALECTS: Mapping[str, Dialect] = {
+    "openai": _SAME,
+    "azure": Dialect(frozenset({"service_tier"}), schemas=True),
+    "openrouter": _SAME,
+    "mistral": Dialect(
+        _FEW,
+        {**_SHORTER_NAME, "seed": "random_seed"},
+        counts_streams=False,
+        tools="none",
+    ),
+    "deepseek": Dialect(),
+    "github": replace(_SERVER, renamed=_SHORTER_NAME),
+    "groq": Dialect(renamed=_SHORTER_NAME),
+    "together_ai": Dialect(guessed=True),
+    "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),
+    "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True, counts_streams=False, tools="none"),
+    "deepinfra": Dialect(
+        _LOGPROBS | {"seed", "service_tier"},
+        _SHORTER_NAME,
+        named=True,
+        counts_streams=False,
+        tools="none",
+    ),
+    "nvidia_nim": Dialect(
+        _LOGPROBS | {"logit_bias", "service_tier"},
+        _SHORTER_NAME,
+        named=True,
+        counts_streams=False,
+    ),
+    "moonshot": replace(_RENAMED, hottest=1.0, tools="none"),
+    "sambanova": Dialect(_FEW | {"seed"}, _SHORTER_NAME, named=True, tools="none"),
+    "hyperbolic": Dialect(
+        _LOGPROBS | {"logit_bias", "max_completion_tokens", "service_tier"},
+        named=True,
+        counts_streams=False,
+        tools="none",
+    ),
+    "lambda_ai": _RENAMED,
+    "nebius": _RENAMED,
+    "novita": Dialect(named=True),
+    "vercel_ai_gateway": Dialect(named=True),
+    "hosted_vllm": replace(_SAME, tools="not strict"),
+    "lm_studio": _SERVER,
+    "llamafile": _SERVER,
+}
 
 
 def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | None:

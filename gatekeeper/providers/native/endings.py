@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion, ToolCall
@@ -95,29 +94,27 @@ _REASONS: tuple[tuple[str | int, ...], ...] = (
 
 
 # OpenAI's words for why a model stopped, and the words of servers that say it otherwise.
-OPENAI_REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        "stop": "stop",
-        "length": "length",
-        "tool_calls": "tool_calls",
-        "function_call": "function_call",
-        "content_filter": "content_filter",
-        "content_filtered": "content_filter",
-        "max_tokens": "length",
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "tool_use": "tool_calls",
-        "refusal": "content_filter",
-        "sensitive": "content_filter",
-        "MAX_TOKENS": "length",
-        "SAFETY": "content_filter",
-        "RECITATION": "content_filter",
-        "PROHIBITED_CONTENT": "content_filter",
-        "BLOCKLIST": "content_filter",
-        "SPII": "content_filter",
-        "OTHER": "content_filter",
-    }
-)
+OPENAI_REASONS: Mapping[str, str] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "function_call",
+    "content_filter": "content_filter",
+    "content_filtered": "content_filter",
+    "max_tokens": "length",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+    "sensitive": "content_filter",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "SPII": "content_filter",
+    "OTHER": "content_filter",
+}
 
 
 class Ending(NamedTuple):

@@ -9,7 +9,6 @@ Ollama also speaks OpenAI's Chat Completions, but it answers otherwise there. If
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
@@ -30,19 +29,17 @@ from gatekeeper.providers.native.endings import (
     token_count,
 )
 
-_OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "frequency_penalty": "repeat_penalty",
-        "max_completion_tokens": "num_predict",
-        "max_tokens": "num_predict",
-        "min_p": "min_p",
-        "seed": "seed",
-        "stop": "stop",
-        "temperature": "temperature",
-        "top_k": "top_k",
-        "top_p": "top_p",
-    }
-)
+_OPTIONS: Mapping[str, str] = {
+    "frequency_penalty": "repeat_penalty",
+    "max_completion_tokens": "num_predict",
+    "max_tokens": "num_predict",
+    "min_p": "min_p",
+    "seed": "seed",
+    "stop": "stop",
+    "temperature": "temperature",
+    "top_k": "top_k",
+    "top_p": "top_p",
+}
 """The parameters that litellm sends as options, with the names of these options."""
 
 _EFFORTS = frozenset({"low", "medium", "high"})

@@ -10,9 +10,7 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models import cost_estimate as prices
 from gatekeeper.providers.models.cost_estimate import (
-    expected_batch_cost,
     expected_cost,
-    worst_batch_cost,
     worst_cost,
 )
 from gatekeeper.providers.models.price_list import price_list
@@ -61,7 +59,7 @@ def test_no_batch_costs_more_than_its_worst_price() -> None:
     asked = [Message("user", "x" * 1_000)]
     for model in models():
         request = Request(model, tuple(asked), {"max_tokens": 100}, None, 0)
-        cost, worst = call_cost(model, None, BATCHED), worst_batch_cost(request)
+        cost, worst = call_cost(model, None, BATCHED), worst_cost(request, batched=True)
         if cost is not None:
             assert worst is not None
             assert cost <= worst <= (worst_cost(request) or 0.0)
@@ -72,7 +70,7 @@ def test_the_worst_price_of_a_batch_is_no_other_tiers(tier: str | None) -> None:
     params = {"max_tokens": 100, **({"service_tier": tier} if tier else {})}
     request = Request(MODEL, (Message("user", "Hi"),), params, None, 0)
     plain = Request(MODEL, (Message("user", "Hi"),), {"max_tokens": 100}, None, 0)
-    found, usual = worst_batch_cost(request), worst_batch_cost(plain)
+    found, usual = worst_cost(request, batched=True), worst_cost(plain, batched=True)
     assert found is not None
     assert usual is not None
     assert found == pytest.approx(usual, rel=0.1)  # the parameter itself is sent as text
@@ -80,8 +78,8 @@ def test_the_worst_price_of_a_batch_is_no_other_tiers(tier: str | None) -> None:
 
 def test_an_unknown_price_stays_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prices, "price_entry", lambda model: None)
-    assert worst_batch_cost(Request(MODEL, (), {}, None, 0)) is None
-    assert expected_batch_cost(Request(MODEL, (), {}, None, 0)) is None
+    assert worst_cost(Request(MODEL, (), {}, None, 0), batched=True) is None
+    assert expected_cost(Request(MODEL, (), {}, None, 0), batched=True) is None
 
 
 @pytest.mark.parametrize(
@@ -100,9 +98,8 @@ def test_the_expected_price_is_that_of_the_bill(
         monkeypatch.setattr(module, "price_entry", lambda model: entry)
     request = Request("openai/of-this-test-only", (Message("user", "x" * 400),), {}, None, 0)
     prices._plain_rates.cache_clear()
-    prices._plain_batch_rates.cache_clear()
     alone = expected_cost(request)
     assert alone == pytest.approx(100 * 4e-6 + 256 * 8e-6)
-    assert expected_batch_cost(request) == pytest.approx(share * alone)
+    assert expected_cost(request, batched=True) == pytest.approx(share * alone)
     usage = TokenUsage(100, 256, batched=True)
     assert call_cost(request.model, None, usage) == pytest.approx(share * alone)
