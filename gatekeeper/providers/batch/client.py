@@ -12,6 +12,7 @@ import os
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -47,23 +48,17 @@ from gatekeeper.providers.models.endpoint import (
 from gatekeeper.sampling.retries import Sleep
 
 
-@dataclass(slots=True)
-class _Open:
-    requests: int
-    done: int | None = None
-
-
 class BatchWait:
     """The batches that have not ended. `on_change` gets a text for people at each poll, empty once
     no batch is waited for."""
 
     def __init__(self) -> None:
         self.on_change: Callable[[str], object] = lambda _: None
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, tuple[int, int | None]] = {}
 
     def saw(self, batch: str, requests: int, done: int | None = None) -> None:
         """Note how many of the batch's requests are done; None is not known."""
-        self._open[batch] = _Open(requests, done)
+        self._open[batch] = requests, done
         self.on_change(self._text())
 
     def ended(self, batch: str) -> None:
@@ -74,8 +69,8 @@ class BatchWait:
     def _text(self) -> str:
         if not self._open:
             return ""
-        requests = sum(each.requests for each in self._open.values())
-        known = [each.done for each in self._open.values() if each.done is not None]
+        requests = sum(requests for requests, _ in self._open.values())
+        known = [done for _, done in self._open.values() if done is not None]
         said = f"waiting for {count(len(self._open), 'batch', 'batches')}"
         if known:
             return f"{said}, {sum(known):,} of {count(requests, 'request')} done"
@@ -448,12 +443,6 @@ def fail_all(answers: Iterable[asyncio.Future[Completion]], failure: CallFailed)
     by how many requests were made at a time."""
     for answer in answers:
         if not answer.done():
-            answer.set_exception(
-                CallFailed(
-                    str(failure),
-                    retryable=failure.retryable,
-                    fatal=failure.fatal,
-                    author=failure.author,
-                    billable=failure.billable,
-                )
-            )
+            own = copy(failure)
+            own.throttled, own.retry_after = False, None
+            answer.set_exception(own)

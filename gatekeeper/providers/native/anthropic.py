@@ -27,7 +27,7 @@ from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
     TokenUsage,
-    count_in,
+    count_at,
     fingerprint_of,
     read_document,
     read_ending,
@@ -237,27 +237,18 @@ def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
             yield block
 
 
-def _counts_both(part: object) -> bool:
-    required = ("input_tokens", "output_tokens")
-    return isinstance(part, Mapping) and all(
-        token_count(part.get(name)) is not None for name in required
-    )
+_THOUGHTS = "output_tokens_details.thinking_tokens"
+_REQUIRED = ("input_tokens", "output_tokens")
 
 
 def reasoning_in(said: Mapping[str, Any], completion: int) -> int | None:
     """Return how many tokens of the answer are thoughts; None if the API does not count them."""
     rounds = said.get("iterations")
-    counts = list(map(_thoughts, rounds)) if isinstance(rounds, list) else []
+    counts = [count_at(part, _THOUGHTS) for part in rounds] if isinstance(rounds, list) else []
     if not counts or None in counts:
-        counts = [_thoughts(said)]
+        counts = [count_at(said, _THOUGHTS)]
     known = [count for count in counts if count is not None]
     return min(sum(known), completion) if known else None
-
-
-def _thoughts(part: object) -> int | None:
-    details = part.get("output_tokens_details") if isinstance(part, Mapping) else None
-    said = details.get("thinking_tokens") if isinstance(details, Mapping) else None
-    return token_count(said)
 
 
 def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
@@ -265,10 +256,10 @@ def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
     rounds = said.get("iterations")
     parts = rounds if isinstance(rounds, list) and rounds else [said]
     # What is missing or no count is unknown, and never zero.
-    if not all(_counts_both(part) for part in parts):
+    if any(count_at(part, name) is None for part in parts for name in _REQUIRED):
         return None
     plain, completion, written, cached = (
-        sum(count_in(part, name) for part in parts)
+        sum(count_at(part, name) or 0 for part in parts)
         for name in (
             "input_tokens",
             "output_tokens",
@@ -286,7 +277,7 @@ def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
         cached=cached,
         cache_writes=written,
         cache_writes_1h=min(
-            sum(count_in(part, "cache_creation", "ephemeral_1h_input_tokens") for part in parts),
+            sum(count_at(part, "cache_creation.ephemeral_1h_input_tokens") or 0 for part in parts),
             written,
         ),
         reasoning=reasoning_in(said, completion),

@@ -31,7 +31,7 @@ class TokenUsage:
     are kept for an hour. `completion` includes `reasoning`; None if the provider does not count it.
     `tier` is the service tier that answered, `surcharges` what makes every token dearer: a region,
     a speed. `other` says that some tokens are of a kind that has a price of its own: audio, images;
-    `says_cached` that the provider counts what it read from its cache; `batched` that they are
+    `batched` that they are
     billed as those of a batch.
     """
 
@@ -44,7 +44,6 @@ class TokenUsage:
     tier: str | None = None
     surcharges: tuple[str, ...] = ()
     other: bool = False
-    says_cached: bool = False
     batched: bool = False
 
     @property
@@ -61,11 +60,12 @@ def token_count(said: object) -> int | None:
     return said
 
 
-def count_in(document: Any, *path: str) -> int:
-    """Return the count at a path in a document; 0 if there is none."""
-    for key in path:
-        document = document.get(key) if isinstance(document, dict) else None
-    return token_count(document) or 0
+def count_at(document: Any, *places: str) -> int | None:
+    """Return the first count that is not zero at one of the places, such as `usage.prompt_tokens`;
+    zero if all counts are, and None if there is none."""
+    found = [token_count(_at(document, tuple(place.split(".")))) for place in places]
+    counts = [count for count in found if count is not None]
+    return next(filter(None, counts), 0) if counts else None
 
 
 def fingerprint_of(*names: object) -> str | None:

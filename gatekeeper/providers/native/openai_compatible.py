@@ -24,12 +24,11 @@ from gatekeeper.providers.native.dialects import DIALECTS, chat_fields
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
     TokenUsage,
-    count_in,
+    count_at,
     fingerprint_of,
     read_chat_calls,
     read_document,
     read_ending,
-    token_count,
 )
 
 _AZURE_VERSION = "2025-02-01-preview"
@@ -89,7 +88,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
-        cached_tokens=usage.cached if usage and usage.says_cached else None,
+        cached_tokens=count_at(document["usage"], *_CACHED) if usage else None,
         reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_chat_calls(message),
     )
@@ -162,48 +161,30 @@ def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
     return "tool_calls" if reason == "stop" and message.get("tool_calls") else reason
 
 
+_GIVEN, _MADE = "prompt_tokens_details", "completion_tokens_details"
+_CACHED = ("prompt_cache_hit_tokens", f"{_GIVEN}.cached_tokens")
+_WRITTEN = (f"{_GIVEN}.cache_write_tokens", f"{_GIVEN}.cache_creation_tokens")
+_KINDS = ("audio", "image", "video")
+_OTHERS = [f"{part}.{kind}_tokens" for part in (_GIVEN, _MADE) for kind in _KINDS]
+
+
 def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
     """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
     said = document.get("usage")
-    if not isinstance(said, Mapping):
+    prompt, completion = count_at(said, "prompt_tokens"), count_at(said, "completion_tokens")
+    if not isinstance(said, Mapping) or not prompt or completion is None:
         return None
-    prompt, completion = (
-        token_count(said.get(name)) for name in ("prompt_tokens", "completion_tokens")
-    )
-    if not prompt or completion is None:
-        return None
-    given, made = "prompt_tokens_details", "completion_tokens_details"
-    others = [count_in(said, part, kind) for part in (given, made) for kind in _OTHER_KINDS]
+    reasoning = count_at(said, f"{_MADE}.reasoning_tokens", "reasoning_tokens")
     tier = document.get("service_tier") or said.get("service_tier")
     return TokenUsage(
         prompt,
         completion,
-        says_cached=_says_cached(said),
-        cached=count_in(said, "prompt_cache_hit_tokens") or count_in(said, given, "cached_tokens"),
-        cache_writes=count_in(said, given, "cache_write_tokens")
-        or count_in(said, given, "cache_creation_tokens"),
-        reasoning=_reasoning(said, completion),
+        cached=count_at(said, *_CACHED) or 0,
+        cache_writes=count_at(said, *_WRITTEN) or 0,
+        reasoning=None if reasoning is None else min(reasoning, completion),
         tier=tier if isinstance(tier, str) else None,
-        other=any(others),
+        other=bool(count_at(said, *_OTHERS)),
     )
-
-
-def _says_cached(usage: Mapping[str, Any]) -> bool:
-    details = usage.get("prompt_tokens_details")
-    said = details.get("cached_tokens") if isinstance(details, Mapping) else None
-    return any(token_count(c) is not None for c in (said, usage.get("prompt_cache_hit_tokens")))
-
-
-def _reasoning(usage: Mapping[str, Any], completion: int) -> int | None:
-    """Return how many tokens of the answer are reasoning, at most all of them; None if the provider
-    does not count them."""
-    details = usage.get("completion_tokens_details")
-    said = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-    counts = (token_count(count) for count in (said, usage.get("reasoning_tokens")))
-    return next((min(count, completion) for count in counts if count is not None), None)
-
-
-_OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
 
 
 def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
