@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gatekeeper.author.generation.earlier_tests import find_earlier_tests
-from gatekeeper.author.generation.effort import EFFORTS, Effort
 from gatekeeper.author.generation.questions import QUESTIONS, SEED
 from gatekeeper.author.generation.run import (
     MOST_SAMPLES,
@@ -16,7 +15,7 @@ from gatekeeper.author.generation.run import (
     GenerationPlan,
     plan_update,
 )
-from gatekeeper.author.generation.tests import MOST_MISSING
+from gatekeeper.author.generation.tests import EFFORTS, MOST_MISSING, Effort
 from gatekeeper.author.quality.agreement import MOST_COMPARED, TESTS_AT_ONCE
 from gatekeeper.author.quality.run import QualityOptions
 from gatekeeper.contract.checks.embeddings import comparison_request

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.generation.ask import Asker, TooFewCalls, within_limits
-from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import (
     Generated,
@@ -24,6 +23,7 @@ from gatekeeper.author.generation.run import (
     generated_files,
     plan_generation,
 )
+from gatekeeper.author.generation.tests import Effort
 from gatekeeper.contract.models.allowed import AllowedModels, model_problems
 from gatekeeper.contract.models.faults import find_faults, with_recordings
 from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import (
     FixtureRow,
     Present,
@@ -19,6 +18,7 @@ from gatekeeper.author.generation.files import (
     with_results,
 )
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, render_each
+from gatekeeper.author.generation.tests import Effort
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, said_of
 from gatekeeper.author.specification.spec_file import (
     TESTS_ENTRY,

@@ -13,7 +13,6 @@ from gatekeeper.author.generation.earlier_tests import (
     merge_tests,
     written_entries,
 )
-from gatekeeper.author.generation.effort import DEFAULT, EFFORTS, MOST_BASELINE_TESTS, Effort
 from gatekeeper.author.generation.files import (
     FixtureRow,
     Places,
@@ -45,7 +44,14 @@ from gatekeeper.author.generation.items import (
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt, render_each
 from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
-from gatekeeper.author.generation.tests import Writer, without_near_duplicates
+from gatekeeper.author.generation.tests import (
+    DEFAULT_EFFORT,
+    EFFORTS,
+    MOST_BASELINE_TESTS,
+    Effort,
+    Writer,
+    without_near_duplicates,
+)
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_text, said_of
 from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines, line_digests
 from gatekeeper.author.specification.spec_file import (
@@ -80,7 +86,7 @@ class GenerateOptions:
     belongs to changed lines of the prompt is made again; with `as_is`, nothing."""
 
     model: str
-    effort: Effort = EFFORTS[DEFAULT]
+    effort: Effort = EFFORTS[DEFAULT_EFFORT]
     prove_with: str | None = None
     judge: str | None = None
     update: bool = False

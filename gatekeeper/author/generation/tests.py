@@ -1,5 +1,6 @@
-"""Asks for test inputs of each rule and of its inverse, and improves the collection: drops tests
-with the same intent, adds missing kinds, and makes inputs longer."""
+"""Asks for test inputs of each rule and of its inverse, and improves the collection as far as the
+effort of a run goes: drops tests with the same intent, adds missing kinds, and makes inputs longer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.author.generation.ask import Asker, ask_together
-from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.items import numbered_rules
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, Row
 from gatekeeper.author.specification.spec_file import (
@@ -22,6 +22,41 @@ from gatekeeper.author.specification.spec_file import (
 from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
 from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.numbers import count
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a level of effort means. `rates` has a model review the whole collection: tests with
+    the same intent are dropped, and missing kinds are written. `expands` makes inputs longer."""
+
+    tests_per_rule: int
+    rates: bool = False
+    expands: bool = False
+
+    def calls(self, rules: int, scenarios: int) -> int:
+        """Return the fewest calls that write and improve the tests of so many rules."""
+        return rules * ((scenarios or 1) + self.expands) + self.rates
+
+    def is_less_than(self, other: Effort) -> bool:
+        """Return whether this effort does less than the other, and nothing that the other does
+        not."""
+        pairs = (
+            (self.tests_per_rule, other.tests_per_rule),
+            (self.rates, other.rates),
+            (self.expands, other.expands),
+        )
+        return self != other and all(mine <= theirs for mine, theirs in pairs)
+
+
+EFFORTS: Mapping[str, Effort] = {
+    "min": Effort(1),
+    "low": Effort(3),
+    "medium": Effort(3, rates=True),
+    "high": Effort(5, rates=True, expands=True),
+}
+DEFAULT_EFFORT = "low"
+MOST_BASELINE_TESTS = 200
+"""That one run writes."""
 
 
 def without_near_duplicates(

@@ -13,8 +13,6 @@ from gatekeeper.author.forecast import (
     estimate_lines,
     quality_estimate_lines,
 )
-from gatekeeper.author.generation.effort import DEFAULT as DEFAULT_EFFORT
-from gatekeeper.author.generation.effort import EFFORTS, MOST_BASELINE_TESTS
 from gatekeeper.author.generation.files import contract_models
 from gatekeeper.author.generation.replace_files import finish_replacements
 from gatekeeper.author.generation.run import (
@@ -23,13 +21,14 @@ from gatekeeper.author.generation.run import (
     GenerationPlan,
     plan_generation,
 )
-from gatekeeper.author.mutation.mutants import Part
-from gatekeeper.author.mutation.survivors import (
+from gatekeeper.author.generation.tests import DEFAULT_EFFORT, EFFORTS, MOST_BASELINE_TESTS
+from gatekeeper.author.mutation.model_mutants import (
     ProtectedPart,
     planned_requests,
     protect,
     read_survivors,
 )
+from gatekeeper.author.mutation.mutants import Part
 from gatekeeper.author.quality.judges import (
     accept_proposals,
     require_other_families,

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.numbered_prompt import number_prompt
-from gatekeeper.author.generation.tests import Writer
+from gatekeeper.author.generation.tests import Effort, Writer
 from gatekeeper.author.specification.spec_file import GeneratedTest, Rule, Scenario
 from gatekeeper.contract.values.change import MemoryRevision
 

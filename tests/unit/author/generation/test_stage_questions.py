@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from gatekeeper.author.generation import rule_checks
-from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.generation.items import (
     CONSTRAINTS,
@@ -26,10 +25,9 @@ from gatekeeper.author.generation.items import (
 from gatekeeper.author.generation.numbered_prompt import number_prompt
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import Generated
-from gatekeeper.author.generation.tests import Writer
-from gatekeeper.author.mutation.model_mutants import propose_mutants
+from gatekeeper.author.generation.tests import Effort, Writer
+from gatekeeper.author.mutation.model_mutants import propose_mutants, protect
 from gatekeeper.author.mutation.mutants import MUTATIONS, make_mutants
-from gatekeeper.author.mutation.survivors import protect
 from gatekeeper.author.quality.agreement import measure_agreement, write_baseline_tests
 from gatekeeper.author.quality.judges import (
     Panel,
