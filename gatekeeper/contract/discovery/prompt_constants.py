@@ -8,6 +8,7 @@ import copy
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 FEWEST_CHARACTERS = 20
@@ -83,13 +84,19 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
     """Yield the constants of a module that are plainly prompts; none of a file with mistakes."""
     if len(source) > _MOST_CHARACTERS or not _may_hold_one(source):
         return
+    module = _parsed(source)
+    with suppress(RecursionError):
+        yield from _prompts_of(module) if module is not None else ()
+
+
+def _parsed(source: str) -> ast.Module | None:
+    """Parse a module; None for one with mistakes."""
     try:
         with warnings.catch_warnings():  # such as one about an escape in a string
             warnings.simplefilter("ignore")
-            module = ast.parse(source)
-        yield from _prompts_of(module)
+            return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return None
 
 
 def _may_hold_one(source: str) -> bool:
@@ -257,14 +264,10 @@ def holds_prose(path: str, source: str) -> bool:
     if not path.endswith(".py"):
         found = (token[0] for token in _TOKENS.finditer(source))
         return any(len(token.split()) > 2 for token in found if token[0] != "/")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = [*ast.walk(ast.parse(source))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
+    module = _parsed(source)
+    nodes = [*ast.walk(module)] if module is not None else []
     notes = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    return any(
+    return module is None or any(
         id(node) not in notes and len((_text(node) or "").split()) > 2
         for node in nodes
         if isinstance(node, ast.Constant | ast.JoinedStr)

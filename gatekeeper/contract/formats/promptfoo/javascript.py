@@ -10,7 +10,9 @@ from itertools import takewhile
 _SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _LINE_ENDS = r"\n\r\u2028\u2029"
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
-_NOT_CLASSES = {
+_IN_A_CLASS = {
+    **_CLASSES,
+    "b": r"\x08",
     "D": r"\x00-/:-\U0010ffff",
     "W": r"\x00-/:-@\[-\^`\{-\U0010ffff",
     "S": r"\x00-\x08\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e"
@@ -129,26 +131,16 @@ def _class(pattern: str, at: int) -> tuple[str, int]:
     negated = pattern[at : at + 1] == "^"
     at += negated
     made: list[str] = []
-    while True:
+    while pattern[at : at + 1] != "]":
         if at >= len(pattern):
             raise NotJavaScriptError("a `[` has no `]`")
-        character = pattern[at]
-        if character == "]":
-            break
-        if character == "\\" and at + 1 < len(pattern):
-            following = pattern[at + 1]
-            if following in _CLASSES:
-                part, at = _CLASSES[following], at + 2
-            elif following in _NOT_CLASSES:
-                part, at = _NOT_CLASSES[following], at + 2
-            elif following == "b":
-                part, at = r"\x08", at + 2
-            else:
-                part, at = _literal(pattern, at + 1)
-            made.append(part)
-            continue
-        made.append(character if character.isalnum() or character == "-" else re.escape(character))
-        at += 1
+        part, after = pattern[at], pattern[at + 1 : at + 2]
+        if part == "\\" and after:
+            known = _IN_A_CLASS.get(after)
+            part, at = (known, at + 2) if known else _literal(pattern, at + 1)
+        else:
+            part, at = (part if part.isalnum() or part == "-" else re.escape(part)), at + 1
+        made.append(part)
     if not made:
         return (r"[\s\S]" if negated else r"(?!)"), at + 1
     return f"[{'^' if negated else ''}{''.join(made)}]", at + 1
