@@ -134,11 +134,6 @@ def name_of_model(name: str) -> str:
     return name if "/" in name else f"openai/{name}"
 
 
-def contract_path(file: str, name: str, *, single: bool) -> str:
-    """Return the path of a contract in a foreign file; `single` says that the file has no other."""
-    return file if single else f"{file}#{name}"
-
-
 def build_document(path: str, tree: Mapping[str, Any], at: Position) -> TranslatedDocument:
     """Build the document of a translated contract.
 

@@ -19,7 +19,6 @@ from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
     build_document,
-    contract_path,
 )
 from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node
 from gatekeeper.contract.prompts.styles.format_fields import split_fields
@@ -145,7 +144,7 @@ def contract_of(
 ) -> ForeignContract:
     """Return a contract of a file, of which `tree` is the data without its version and name; values
     that are None are left out. `single` says that the file has no other contract."""
-    path = contract_path(root.document.path, name, single=single)
+    path = root.document.path if single else f"{root.document.path}#{name}"
     named = {"contract": 1, "name": root.child("name").at(name)}
     data = named | {key: value for key, value in tree.items() if value is not None}
     return ForeignContract(build_document(path, data, root.position), tuple(notes), prompt, parts)

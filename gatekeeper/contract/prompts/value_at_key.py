@@ -43,8 +43,9 @@ def prompt_at_key(
     else:
         what = f"`{write_key(key)}` is {_kind(value)}, not a prompt"
         fix = "use a key whose value is text, or a list of `{role: user, content: …}`"
-        if isinstance(value, dict):
-            fix = f"{fix}, such as {_names(value, key)}" if value else fix
+        if isinstance(value, dict) and value:
+            names = (f"`{write_key((*key, name))}`" for name in list(value)[:_MOST_NAMED])
+            fix = f"{fix}, such as {', '.join(names)}"
         raise ContractError([document.problem(key, what, fix, at_key=True)])
     return Prompt(
         reference.path,
@@ -92,18 +93,14 @@ def find_value(document: Document, key: KeyPath) -> Any:
         around = key[:depth]
         name = f"`{write_key(around)}`" if around else "the file"
         what = f"`{write_key(key[: depth + 1])}` does not exist in {name}, which is {_kind(value)}"
-        fix = _remedy(value, around, step)
+        fix = "correct the part after `#` in the contract's `prompt`"
+        if isinstance(value, dict) and value:
+            fix = nearest(str(step), map(str, list(value)[:_MOST_NAMED]))
+        elif isinstance(value, list) and value:
+            first, last = (write_key((*around, n)) for n in (0, len(value) - 1))
+            fix = f"write an item from `{first}` to `{last}`"
         raise MissingKeyError([document.problem(around, what, fix, at_key=True)])
     return value
-
-
-def _remedy(value: Any, around: KeyPath, step: str | int) -> str:
-    if isinstance(value, dict) and value:
-        return nearest(str(step), map(str, list(value)[:_MOST_NAMED]))
-    if isinstance(value, list) and value:
-        first, last = write_key((*around, 0)), write_key((*around, len(value) - 1))
-        return f"write `{first}`" if first == last else f"write an item from `{first}` to `{last}`"
-    return "correct the part after `#` in the contract's `prompt`"
 
 
 def _kind(value: Any) -> str:
@@ -112,10 +109,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, list):
         return f"a list of {numbers.count(len(value), 'item')}"
     return "text" if isinstance(value, str) else "empty" if value is None else "a single value"
-
-
-def _names(value: dict[str, Any], key: KeyPath) -> str:
-    return ", ".join(f"`{write_key((*key, name))}`" for name in list(value)[:_MOST_NAMED])
 
 
 def _shown(messages: tuple[MessageTemplate, ...], value: Any) -> str:

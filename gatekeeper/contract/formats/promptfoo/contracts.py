@@ -13,7 +13,6 @@ from gatekeeper.contract.formats.foreign_suite import (
     ForeignContract,
     NothingToRunError,
     build_document,
-    contract_path,
 )
 from gatekeeper.contract.formats.promptfoo.assertion import Grading, NeedsVariablesError, Scope
 from gatekeeper.contract.formats.promptfoo.assertion_types import APART, SET, has
@@ -132,7 +131,7 @@ def _translated(
             left_out.add(*own.found.values())
             continue
         short = "-".join(parts[1:]) or name
-        path = contract_path(root.document.path, short, single=single)
+        path = root.document.path if single else f"{root.document.path}#{short}"
         translated = build_document(path, data, root.position)
         called = (prompt.short, provider.label or provider.model)
         made.append(ForeignContract(translated, own.all(), prompt.made, called))
