@@ -80,8 +80,7 @@ def _text(file: Path) -> str:
 
 
 def _ask(answers: Callable[[dict[str, Any]], Any], *arguments: str) -> int:
-    with OpenAIServer(answers) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answers):
         return main(list(arguments))
 
 

@@ -41,8 +41,7 @@ def suite(git_repository: Callable[..., GitRepository], monkeypatch: pytest.Monk
     made.commit("suite", {**files(FIXTURES), "contracts/sentiment.yaml": CONTRACT})
     monkeypatch.chdir(made.path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(["plan", "--shards", "2", "--out", "plan.json"]) == 0
         for shard in ("1/2", "2/2"):
             arguments = ["sample", "--plan", "plan.json", "--shard", shard]

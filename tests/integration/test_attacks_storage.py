@@ -34,18 +34,16 @@ def made(
 
 
 def _check(answers: Callable[[dict[str, Any]], Any], *arguments: str) -> int:
-    with OpenAIServer(answers) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answers):
         return main(["check", "--base", "main", *arguments])
 
 
 @pytest.fixture
-def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+def checks() -> Iterator[Callable[..., int]]:
     """Runs the gate with a cache. The model answers in the first run alone: another address would
     be another key for the cache."""
     model: list[Callable[[dict[str, Any]], Any]] = []
-    with OpenAIServer(lambda body: model[0](body)) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(lambda body: model[0](body)):
 
         def run(answers: Callable[[dict[str, Any]], Any] = bad_request) -> int:
             model[:] = [answers]

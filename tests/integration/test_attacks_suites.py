@@ -305,8 +305,7 @@ def test_the_full_suite_runs_beside_an_unusable_one(git_repository, tmp_path, mo
     }
     repository.commit("suites", {**files, ".github/gatekeeper.yml": POLICY})
     out = tmp_path / "out"
-    with OpenAIServer(answer) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    with OpenAIServer(answer):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
         assert main(["run", "--repo", str(repository.path), "--out", str(out)]) == 0
     result = json.loads((out / "result.json").read_text())

@@ -78,9 +78,7 @@ def suite(git_repository: Callable[..., GitRepository], monkeypatch: pytest.Monk
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["run", "sample"])
-def test_the_answers_of_a_killed_run_outlive_a_second_run(
-    command: str, suite: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answers_of_a_killed_run_outlive_a_second_run(command: str, suite: Path) -> None:
     first_answers, asked = threading.Event(), 0
     lock = threading.Lock()
 
@@ -93,8 +91,7 @@ def test_the_answers_of_a_killed_run_outlive_a_second_run(
             first_answers.wait(120)
         return answer(body)
 
-    with OpenAIServer(answering) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answering):
         arguments = ["run", "--out", "out"]
         kept = suite / "out" / UNFINISHED
         if command == "sample":

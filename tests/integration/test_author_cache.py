@@ -47,7 +47,6 @@ def server(monkeypatch: pytest.MonkeyPatch, says: Author) -> Iterator[OpenAIServ
     """One server for all runs of a test, because its address is a part of the cache's key."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with OpenAIServer(says) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         yield running
 
 

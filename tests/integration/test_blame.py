@@ -39,8 +39,7 @@ def blame(
     patch: pytest.MonkeyPatch,
 ) -> tuple[int, list[dict[str, Any]]]:
     made.commit("change", {"prompts/words.txt": head})
-    with OpenAIServer(answer) as server:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         flags = ["--base", "main", "--head", "pr", "--repo", str(made.path), "--out", str(out)]
         code = main(["blame", *flags])
     return code, json.loads((out / "blame.json").read_text())["contracts"]
@@ -79,9 +78,7 @@ def test_the_deleted_rule_is_named_and_the_other_edits_are_harmless(
         ("##[error]forged", " ## [error]forged"),
     ],
 )
-def test_a_line_of_the_prompt_in_the_diff_is_no_command(
-    line, shown, repository, tmp_path, monkeypatch, capsys
-):
+def test_a_line_of_the_prompt_in_the_diff_is_no_command(line, shown, repository, tmp_path, capsys):
     begin, end = f"Be kind.\n{line}\n", "\nWord: {{ word }}\n"
     repository.switch("main")
     repository.commit(
@@ -93,8 +90,7 @@ def test_a_line_of_the_prompt_in_the_diff_is_no_command(
     def answer(body: dict[str, Any]) -> str:
         return "ok" if RULE in prompt_of(body) else "OK, gladly."
 
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         arms = ["--base", "main", "--head", "no-rule", "--repo", str(repository.path)]
         assert main(["blame", *arms, "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
@@ -116,7 +112,6 @@ def test_with_the_cache_of_a_check_only_the_search_is_paid_for(repository, tmp_p
     arms = ["--base", "main", "--head", "slow", "--repo", str(repository.path)]
     cache = ["--cache", str(tmp_path / "cache.jsonl")]
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(["check", *arms, *cache, "--out", str(tmp_path / "check")]) == 1
         checked = {json.dumps(body) for body in server.requests}
         server.requests.clear()

@@ -56,7 +56,6 @@ def files(contract: str = CONTRACT + TONE) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with OpenAIServer(answer) as found:
-        monkeypatch.setenv("OPENAI_BASE_URL", found.url)
         monkeypatch.setenv("OPENAI_API_KEY", "anything")
         yield found
 

@@ -49,7 +49,6 @@ def rows(turns: list[str] | None = None) -> str:
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with OpenAIServer(answer) as found:
-        monkeypatch.setenv("OPENAI_BASE_URL", found.url)
         monkeypatch.setenv("OPENAI_API_KEY", "anything")
         yield found
 

@@ -27,7 +27,6 @@ def model(monkeypatch: pytest.MonkeyPatch):
         return "ok" if body["messages"][0]["content"].startswith("Say") else "no"
 
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
 
 

@@ -56,7 +56,6 @@ def answer(body: Mapping[str, Any]) -> str | Fault:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with OpenAIServer(answer) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

@@ -55,11 +55,10 @@ def read(out: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     ("base", "head"), [(TIMED, TIMED), (CONTRACT, TIMED), (TIMED, CONTRACT), (CHECKED, CHECKED)]
 )
 def test_both_arms_are_streamed_if_either_contract_asks_for_it(
-    base: str, head: str, propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: str, head: str, propose: Propose, tmp_path: Path
 ) -> None:
     made = propose(base, head)
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         check(made, tmp_path / "out")
     _, samples = read(tmp_path / "out")
     assert {sample["arm"] for sample in samples} == {"base", "head"}
@@ -67,12 +66,9 @@ def test_both_arms_are_streamed_if_either_contract_asks_for_it(
     assert all(0 < s["ttft_ms"] <= s["latency_ms"] for s in samples)
 
 
-def test_nothing_is_streamed_without_the_objective(
-    propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_streamed_without_the_objective(propose: Propose, tmp_path: Path) -> None:
     made = propose(CONTRACT, CONTRACT)
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         check(made, tmp_path / "out")
     assert not any("stream" in body for body in server.requests)
     assert {sample["ttft_ms"] for sample in read(tmp_path / "out")[1]} == {None}
@@ -80,12 +76,11 @@ def test_nothing_is_streamed_without_the_objective(
 
 @pytest.mark.parametrize(("target", "code"), [(60_000, 0), (0.0001, 1)])
 def test_the_objective_decides_and_a_replay_decides_the_same(
-    target: float, code: int, propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: float, code: int, propose: Propose, tmp_path: Path
 ) -> None:
     contract = CONTRACT + f"slo: {{ttft_p50_ms: {target}}}\n"
     made = propose(contract, contract)
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert check(made, tmp_path / "out") == code
     assert check(made, tmp_path / "again", "--replay", str(tmp_path / "out/samples.jsonl")) == code
     first, second = read(tmp_path / "out")[0], read(tmp_path / "again")[0]
@@ -93,12 +88,9 @@ def test_the_objective_decides_and_a_replay_decides_the_same(
     assert first["slo"][0]["met"] is (code == 0)
 
 
-def test_a_recording_without_the_time_is_inconclusive(
-    propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_without_the_time_is_inconclusive(propose: Propose, tmp_path: Path) -> None:
     made = propose(TIMED, TIMED)
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         check(made, tmp_path / "out")
     recorded = tmp_path / "out/samples.jsonl"
     untimed = [json.loads(line) | {"ttft_ms": None} for line in recorded.read_text().splitlines()]
@@ -128,7 +120,6 @@ def test_what_only_litellm_can_ask_is_refused_before_any_call(
     made = git_repository("whole")
     made.commit("sound", {**FILES, CONTRACT_FILE: contract, ".github/gatekeeper.yml": policy})
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(["run", "--repo", str(made.path), "--out", str(tmp_path / "out")]) == 2
     assert server.requests == []
     assert "ttft" in capsys.readouterr().err

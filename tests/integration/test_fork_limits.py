@@ -56,7 +56,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
 
 

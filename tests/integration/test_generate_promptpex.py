@@ -25,8 +25,7 @@ MODEL = "openai/gpt-4o-mini"
 
 
 def generate(name: str, author: PromptPexAuthor, patch: pytest.MonkeyPatch) -> int:
-    with OpenAIServer(author) as server:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(author):
         patch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
         return main(["generate", f"prompts/{name}.prompty", "--model", MODEL])
 

@@ -47,8 +47,7 @@ def repository(git_repository, monkeypatch):
     made = commit_words(git_repository("survivors"), PROMPT, WITH_OBJECTIVE)
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     monkeypatch.chdir(made.path)
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(["mutate", "words", "--mutations", "drop"]) == 0
         yield made
 

@@ -66,7 +66,6 @@ def judge() -> Judge:
 def server(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     with OpenAIServer(judge) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

@@ -56,7 +56,6 @@ def lenient(text: str) -> bool:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     with OpenAIServer(judging(lenient)) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

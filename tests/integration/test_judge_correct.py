@@ -54,8 +54,7 @@ def run(
     made.branch("pr")
     made.commit("shorter", {"prompts/reply.txt": "Explain {{ word }} briefly.\n"})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         out = tmp_path / "out"
         arms = ["--repo", str(made.path), "--base", "main", "--head", "pr", "--out", str(out)]
         assert main(["check", *arms]) == 1

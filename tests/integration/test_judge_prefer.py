@@ -65,7 +65,6 @@ def answering(judge: Judge, wrong: Callable[[str], bool] = lambda _: False) -> A
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     with OpenAIServer(answering(looks)) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

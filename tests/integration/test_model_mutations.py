@@ -51,9 +51,8 @@ def repository(
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(answer) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         yield running
 
 

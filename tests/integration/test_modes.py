@@ -75,8 +75,7 @@ def check_mode(
             bodies.append(body)
             return '{"label": "good"}'
 
-        with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
-            patch.setenv("OPENAI_BASE_URL", server.url)
+        with OpenAIServer(answer):
             arguments = ["check", "--repo", str(made.path), "--base", "main", "--head", "pr"]
             code = main([*arguments, "--out", str(tmp_path / "out")])
         return Checked(code, bodies, tmp_path / "out")

@@ -50,13 +50,10 @@ def mutate(made: GitRepository, out: Path, *flags: str) -> tuple[int, dict[str, 
     return code, json.loads(file.read_text()) if file.exists() else {}
 
 
-def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
-    repository, tmp_path, monkeypatch, capsys
-):
+def test_it_tells_protected_parts_from_unprotected_and_dead_ones(repository, tmp_path, capsys):
     # Few calls at a time, so that few are under way when a mutant is noticed.
     repository.commit("slow", {".github/gatekeeper.yml": "limits: {concurrency: 2}\n"})
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, found = mutate(repository, tmp_path)
     assert code == 0
     by_id = {one["id"]: one for one in found["mutants"]}
@@ -83,9 +80,7 @@ def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     assert "noticed" in capsys.readouterr().out
 
 
-def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
-    repository, tmp_path, monkeypatch
-):
+def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(repository, tmp_path):
     examples = "Word: sun\nAnswer: ok\n\nWord: rain\nAnswer: ok\n\n"
     repository.write("prompts/words.txt", f"Answer with ok only.\n\n{examples}{{{{ word }}}}\n")
 
@@ -94,8 +89,7 @@ def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
         known = "Answer with ok only." in said or "Answer: ok" in said
         return Reply("ok" if known else "no", prompt_tokens=len(said.split()))
 
-    with OpenAIServer(needs_the_rule_or_an_example) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(needs_the_rule_or_an_example):
         code, found = mutate(repository, tmp_path, "--mutations", "drop")
     assert code == 0
     tokens = [(one["finding"], one["tokens"]) for one in found["mutants"]]
@@ -106,16 +100,13 @@ def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
     ) in (tmp_path / "mutation.md").read_text()
 
 
-def test_a_line_of_several_parts_shows_what_happens_without_each(
-    repository, tmp_path, monkeypatch, capsys
-):
+def test_a_line_of_several_parts_shows_what_happens_without_each(repository, tmp_path, capsys):
     repository.write("prompts/words.txt", "Answer with ok only. Be kind.\n\n{{ word }}\n")
 
     def needs_the_first_sentence(body: dict[str, Any]) -> Reply:
         return Reply("ok" if "Answer with ok only." in body["messages"][0]["content"] else "no")
 
-    with OpenAIServer(needs_the_first_sentence) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(needs_the_first_sentence):
         code, _ = mutate(repository, tmp_path, "--mutations", "drop")
     assert code == 0
     line = next(one for one in capsys.readouterr().out.split("\n") if "Be kind." in one)
@@ -125,7 +116,7 @@ def test_a_line_of_several_parts_shows_what_happens_without_each(
 
 
 def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
-    repository, tmp_path, monkeypatch, capsys
+    repository, tmp_path, capsys
 ):
     def breaks_two(body: dict[str, Any]) -> Reply:
         said = body["messages"][0]["content"]
@@ -135,8 +126,7 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
     repository.write("prompts/words.txt", two_levels)
     rows = csv(("word01", "word02", "word09", *(f"word{n}" for n in range(10, 27))))
     repository.write("contracts/words.csv", rows)
-    with OpenAIServer(breaks_two) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(breaks_two):
         code, found = mutate(repository, tmp_path, "--mutations", "drop")
     assert code == 0
     weak, *others = found["mutants"]
@@ -156,15 +146,14 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
     assert any(re.match(r" *4 +no effect +  - Never mention <script>", line) for line in lines)
 
 
-def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path, monkeypatch):
+def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path):
     rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 3}}}\n" for n in range(9))
     contract = WITH_OBJECTIVE.replace(
         "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
     )
     repository.write("contracts/words.yaml", contract)
     repository.write("prompts/words.txt", "Answer with ok only.\n\n{{ word }}\n")
-    with OpenAIServer(lambda body: Reply("ok" if "ok" in str(body) else "no")) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(lambda body: Reply("ok" if "ok" in str(body) else "no")):
         _, found = mutate(repository, tmp_path, "--mutations", "drop")
     (weak,) = found["mutants"]
     assert (weak["finding"], weak["broke"]) == ("too_few_broke", 9)
@@ -172,9 +161,8 @@ def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path, 
     assert "about 5 clusters needed" in (tmp_path / "mutation.md").read_text()
 
 
-def test_a_provider_that_refuses_everything_measures_nothing(repository, tmp_path, monkeypatch):
-    with OpenAIServer(lambda _: rate_limited("0")) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+def test_a_provider_that_refuses_everything_measures_nothing(repository, tmp_path):
+    with OpenAIServer(lambda _: rate_limited("0")):
         repository.write(".github/gatekeeper.yml", "limits: {calls: 20}\n")
         code, found = mutate(repository, tmp_path, "--mutations", "drop")
     assert code == 3

@@ -58,7 +58,6 @@ def author() -> Author:
 def server(author: Author, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     with OpenAIServer(author) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         yield running
 
 

@@ -52,7 +52,6 @@ def rows() -> str:
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with OpenAIServer(answer) as found:
-        monkeypatch.setenv("OPENAI_BASE_URL", found.url)
         monkeypatch.setenv("OPENAI_API_KEY", "anything")
         yield found
 
@@ -204,7 +203,7 @@ def test_what_asks_everything_at_once_refuses_steps(
 
 
 def test_a_replay_finds_each_draft_of_a_chain_that_asks_twice(
-    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: GitRepository, tmp_path: Path
 ) -> None:
     """Two steps with one prompt get two answers; the last prompt compares them."""
     steps = "".join(f"  - {{name: {name}, prompt: extract.md}}\n" for name in ("one", "two"))
@@ -222,7 +221,6 @@ def test_a_replay_finds_each_draft_of_a_chain_that_asks_twice(
 
     where = ["--repo", str(repository.path)]
     with OpenAIServer(draft) as drafting:
-        monkeypatch.setenv("OPENAI_BASE_URL", drafting.url)
         assert main(["run", *where, "--out", str(tmp_path / "one")]) == 0
         assert len(drafting.requests) == 3 * len(NAMES)
         samples = str(tmp_path / "one" / "samples.jsonl")

@@ -77,8 +77,7 @@ def run_check(
         finally:
             await client.aclose()
 
-    with OpenAIServer(respond) as server, Repository.open(repository.path) as opened:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(respond), Repository.open(repository.path) as opened:
         monkeypatch.setenv("OPENAI_API_KEY", "test-key")
         work = plan_check(opened.change("main", "pr"), Policy())
         return asyncio.run(run())

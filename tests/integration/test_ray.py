@@ -55,10 +55,9 @@ def suite(git_repository: Callable[..., GitRepository]) -> GitRepository:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server() -> Iterator[OpenAIServer]:
     """A model whose address the nodes have too, because they start after it."""
     with OpenAIServer(answer) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

@@ -53,7 +53,6 @@ def server(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> Itera
         return outputs[body["messages"][-1]["content"].strip()][body["model"]]["text"]
 
     with OpenAIServer(answer) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         monkeypatch.setenv("OPENAI_API_KEY", "test-key")
         yield running
 

@@ -90,8 +90,7 @@ def killed_after(answers: int, repository: GitRepository, out: Path, number: int
 
 def leave_unfinished(answers: int, repository: GitRepository, out: Path) -> None:
     """Leave what a run leaves that is killed after so many answers."""
-    with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer), pytest.MonkeyPatch.context() as patch:
         patch.setattr("gatekeeper.runs.answers.files.forget_unfinished", lambda _: None)
         main(arguments(repository, out))
     kept = (out / UNFINISHED).read_bytes().splitlines(keepends=True)[: answers + 1]
@@ -118,11 +117,7 @@ def decided(out: Path) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.parametrize(("number", "answers"), [(signal.SIGKILL, 9), (signal.SIGTERM, 1)])
 def test_a_killed_run_goes_on(
-    number: int,
-    answers: int,
-    proposed: GitRepository,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    number: int, answers: int, proposed: GitRepository, tmp_path: Path
 ) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     killed_after(answers, proposed, out, number)
@@ -130,7 +125,6 @@ def test_a_killed_run_goes_on(
     assert (len(kept.answers), kept.damaged) == (answers, 0)
 
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, out, "--resume")) == 1
         resumed = len(server.requests)
         assert main(arguments(proposed, whole, "--order-seed", kept.header.order_seed)) == 1
@@ -147,9 +141,7 @@ def test_a_killed_run_goes_on(
     assert not (out / UNFINISHED).exists()
 
 
-def test_nothing_is_asked_twice(
-    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_asked_twice(proposed: GitRepository, tmp_path: Path) -> None:
     """With every sample drawn, both halves together ask each request once, as one run does."""
     proposed.switch("main")
     proposed.commit("draw all", {"contracts/sentiment.yaml": CONTRACT})
@@ -159,7 +151,6 @@ def test_nothing_is_asked_twice(
     out = tmp_path / "out"
     asked = killed_after(20, proposed, out, signal.SIGKILL)[:20]
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, out, "--resume")) == 0
         again = [json.dumps(request["messages"]) for request in server.requests]
     assert set(Counter([*asked, *again]).values()) == {1}
@@ -169,11 +160,9 @@ def test_nothing_is_asked_twice(
 def test_a_run_that_ends_leaves_nothing_to_resume(
     proposed: GitRepository,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, tmp_path)) == 1
         assert main(arguments(proposed, tmp_path, "--resume")) == 2
     assert "there is no unfinished run; run without --resume" in capsys.readouterr().err
@@ -181,10 +170,9 @@ def test_a_run_that_ends_leaves_nothing_to_resume(
 
 @pytest.mark.parametrize("other", ["diff", "replay", "nothing affected"])
 def test_other_commands_leave_the_answers_of_an_unfinished_run(
-    other: str, proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    other: str, proposed: GitRepository, tmp_path: Path
 ) -> None:
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         main(arguments(proposed, tmp_path / "whole"))
     samples = str(tmp_path / "whole/samples.jsonl")
     out = tmp_path / "out"
@@ -200,12 +188,11 @@ def test_other_commands_leave_the_answers_of_an_unfinished_run(
 
 
 def test_a_new_run_keeps_the_answers_of_an_unfinished_one(
-    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proposed: GitRepository, tmp_path: Path
 ) -> None:
     leave_unfinished(3, proposed, tmp_path)
     kept = (tmp_path / UNFINISHED).read_bytes()
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, tmp_path)) == 1
     assert (tmp_path / "unfinished-earlier.jsonl").read_bytes() == kept
     assert not (tmp_path / UNFINISHED).exists()
@@ -214,14 +201,13 @@ def test_a_new_run_keeps_the_answers_of_an_unfinished_one(
 
 
 def test_no_new_run_loses_what_was_set_aside_before(
-    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proposed: GitRepository, tmp_path: Path
 ) -> None:
     kept = []
     for answers in (2, 3, 4):
         leave_unfinished(answers, proposed, tmp_path)
         kept.append((tmp_path / UNFINISHED).read_bytes())
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, tmp_path)) == 1
     names = ("unfinished-earlier.jsonl", "unfinished-earlier-2.jsonl", "unfinished-earlier-3.jsonl")
     assert [(tmp_path / name).read_bytes() for name in names] == kept
@@ -287,14 +273,11 @@ def test_answers_that_were_only_taken_out_of_the_index_are_refused(
     assert "could have written the answers" in capsys.readouterr().err
 
 
-def test_a_line_that_was_cut_short_is_asked_again(
-    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_was_cut_short_is_asked_again(proposed: GitRepository, tmp_path: Path) -> None:
     leave_unfinished(5, proposed, tmp_path)
     file = tmp_path / UNFINISHED
     file.write_bytes(file.read_bytes()[:-40])
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, tmp_path, "--resume")) == 1
     result = json.loads((tmp_path / "result.json").read_text())
     assert any("4 answers" in notice for notice in result["notices"])
@@ -319,7 +302,6 @@ def test_a_file_that_no_run_wrote_is_refused(
 def test_a_link_in_its_place_is_neither_read_nor_written(
     proposed: GitRepository,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -328,8 +310,7 @@ def test_a_link_in_its_place_is_neither_read_nor_written(
     out.mkdir()
     (out / UNFINISHED).symlink_to(elsewhere)
     assert main(arguments(proposed, out, "--resume")) == 2
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, out)) == 1
     assert elsewhere.read_text() == "mine"
 
@@ -339,8 +320,7 @@ def test_a_full_disk_costs_the_answers_and_not_the_run(
 ) -> None:
     half: Callable[[int, bytes], int] = lambda _, data: len(data) // 2  # noqa: E731
     monkeypatch.setattr("gatekeeper.runs.answers.files.os.write", half)
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert main(arguments(proposed, tmp_path)) == 1
     notices = json.loads((tmp_path / "result.json").read_text())["notices"]
     assert any("the answers cannot be stored for --resume" in notice for notice in notices)
@@ -351,20 +331,18 @@ def test_an_answer_with_a_secret_is_not_kept(
 ) -> None:
     written: list[int] = []
     monkeypatch.setattr(AnswerLog, "close", lambda log: written.append(log.count))
-    with OpenAIServer(lambda _: f"positive {KEY}") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(lambda _: f"positive {KEY}"):
         main(arguments(proposed, tmp_path))
     assert written[-1] == 0
 
 
 def test_the_folder_of_a_run_in_batches_is_left_alone(
-    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proposed: GitRepository, tmp_path: Path
 ) -> None:
     kept = '{"version": 1}\n{"intended":"k","model":"m","names":[]}\n'
     (tmp_path / UNFINISHED).write_text(kept, "utf-8")
     (tmp_path / "result.json").write_text("of the run in batches", "utf-8")
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 2
         assert server.requests == []
     assert (tmp_path / UNFINISHED).read_text("utf-8") == kept
@@ -394,7 +372,7 @@ def half_measured(git_repository: Callable[..., GitRepository]) -> GitRepository
 
 @pytest.mark.parametrize("way", ["command", "library"])
 def test_the_answers_of_a_contract_outlive_the_failure_of_another(
-    way: str, half_measured: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, half_measured: GitRepository, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
 
@@ -406,14 +384,12 @@ def test_the_answers_of_a_contract_outlive_the_failure_of_another(
         return gatekeeper.check(repo=made, base="main", head="pr", out=out, resume=resume).exit_code
 
     with OpenAIServer(refusing_other) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert check() == 1
     result = json.loads((out / "result.json").read_text())
     verdicts = {contract["name"]: contract["verdict"] for contract in result["contracts"]}
     assert verdicts == {"sentiment": "fail", "other": "error"}
     assert any("add --resume" in notice for notice in result["notices"])
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert check("--resume") == 1
         asked = [request["messages"][-1]["content"] for request in server.requests]
     result = json.loads((out / "result.json").read_text())

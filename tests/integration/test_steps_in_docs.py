@@ -42,8 +42,7 @@ def test_the_documented_example_fails_at_the_documented_step(
     made.branch("pr")
     made.write("contracts/order.md", order.replace("with its number alone", "in a sentence"))
     made.commit("worse")
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         monkeypatch.setenv("OPENAI_API_KEY", "anything")
         assert check(made, tmp_path / "out") == 1
     comment = (

@@ -40,9 +40,7 @@ def sweep(made: GitRepository, out: Path, *flags: str) -> tuple[int, dict[str, A
     return code, json.loads(file.read_text()) if file.exists() else {}
 
 
-def test_models_temperatures_and_prompts_are_tried_side_by_side(
-    repository, tmp_path, monkeypatch, capsys
-):
+def test_models_temperatures_and_prompts_are_tried_side_by_side(repository, tmp_path, capsys):
     """The larger model answers well whatever is asked, the smaller only when asked politely."""
 
     def answer(body: dict[str, Any]) -> str:
@@ -50,7 +48,6 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
         return "ok" if body["model"] == "gpt-4o" or said.startswith("Please") else "no"
 
     with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, found = sweep(
             repository,
             tmp_path,
@@ -77,7 +74,7 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     assert len([line for line in screen.splitlines() if line.startswith("today ")]) == 1
 
 
-def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch, capsys):
+def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, capsys):
     """The smaller model breaks what the opposite of each rule asks for; of one test it says
     nothing."""
     kinds = ("rule", "inverse_rule", "baseline")
@@ -94,8 +91,7 @@ def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch,
             return faults.bad_request("content filter")
         return "no" if "inverse_rule" in said and body["model"] == "small" else "ok"
 
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         _, found = sweep(repository, tmp_path, "--model=openai/small")
     rates = found["suitability"]["settings"][1]
     assert (rates["inverse_rule"]["share"], rates["baseline"]["share"]) == (1, 0)
@@ -113,7 +109,7 @@ def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch,
         assert "1 unknown" in report
 
 
-def test_a_judge_of_compliance_sees_the_prompt_of_the_setting(repository, tmp_path, monkeypatch):
+def test_a_judge_of_compliance_sees_the_prompt_of_the_setting(repository, tmp_path):
     contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
     check = "  - {judge: complies, model: openai/gpt-4o}"
     repository.write(
@@ -129,13 +125,12 @@ def test_a_judge_of_compliance_sees_the_prompt_of_the_setting(repository, tmp_pa
         shown.append(("polite" in question) == ("Please say" in question))
         return '{"reason": "none", "verdict": "yes"}'
 
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         sweep(repository, tmp_path, "--prompt=prompts/words.txt,prompts/polite.txt")
     assert shown == [True, True]
 
 
-def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path, monkeypatch):
+def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path):
     repository.write("prompts/words.txt", "Tell {{ word }}")
     asked: list[str] = []
 
@@ -143,8 +138,7 @@ def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path,
         asked.append(body["messages"][0]["content"])
         return "ok"
 
-    with OpenAIServer(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         assert sweep(repository, tmp_path, "--param=temperature=0")[0] == 0
         assert all(said.startswith("Tell ") for said in asked)
         asked.clear()
@@ -152,18 +146,16 @@ def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path,
         assert all(said.startswith("Say ") for said in asked)
 
 
-def test_samples_are_drawn_as_often_as_asked(repository, tmp_path, monkeypatch):
-    with OpenAIServer(lambda _: "ok") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+def test_samples_are_drawn_as_often_as_asked(repository, tmp_path):
+    with OpenAIServer(lambda _: "ok"):
         code, found = sweep(repository, tmp_path, "--param=temperature=0", "--samples=3")
     assert code == 0
     assert found["samples"] == 3
     assert [s["samples"] for s in found["settings"]] == [3 * len(MANY)] * 2
 
 
-def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys):
-    with OpenAIServer(lambda _: faults.unauthorized()) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+def test_an_outage_recommends_nothing(repository, tmp_path, capsys):
+    with OpenAIServer(lambda _: faults.unauthorized()):
         code, found = sweep(repository, tmp_path, "--param=temperature=0")
     assert code == 3
     assert found["recommended"] is None
@@ -195,23 +187,19 @@ def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys)
         (("--param=temperature=0", "--out=.git/sweep"), "--out .git/sweep: this is inside of"),
     ],
 )
-def test_bad_input_is_explained_before_any_call(
-    repository, tmp_path, monkeypatch, capsys, flags, says
-):
+def test_bad_input_is_explained_before_any_call(repository, tmp_path, capsys, flags, says):
     with OpenAIServer(lambda _: "ok") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, found = sweep(repository, tmp_path, *flags)
     assert (code, found, server.requests) == (2, {}, [])
     assert says in capsys.readouterr().err
 
 
 def test_a_parameter_of_the_contract_that_another_model_refuses_is_named_before_any_call(
-    repository, tmp_path, monkeypatch, capsys
+    repository, tmp_path, capsys
 ):
     with_temperature = repository.path / "contracts/words.yaml"
     with_temperature.write_text(f"{with_temperature.read_text()}params: {{temperature: 0}}\n")
     with OpenAIServer(lambda _: "ok") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, _ = sweep(repository, tmp_path, "--model=openai/gpt-4o,openai/gpt-5")
         assert (code, server.requests) == (2, [])
         assert (
@@ -261,13 +249,12 @@ def test_a_parameter_of_the_contract_that_another_model_refuses_is_named_before_
     ],
 )
 def test_the_reports_say_which_seeds_the_model_got(
-    repository, tmp_path, monkeypatch, capsys, sampling, flags, seeds, says
+    repository, tmp_path, capsys, sampling, flags, seeds, says
 ):
     contract = repository.path / "contracts/words.yaml"
     contract.write_text(f"{contract.read_text()}sampling: {sampling}\n")
     repository.write("contracts/words.csv", csv(MANY[:2]))
     with OpenAIServer(lambda _: "ok") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         _, found = sweep(repository, tmp_path, *flags)
     assert [setting["seeds"] for setting in found["settings"]] == seeds
     sent = {body.get("seed") for body in server.requests}

@@ -66,8 +66,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 def test_calls_reach_every_report_and_a_replay(proposed: GitRepository, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         check(proposed, first)
     found = rows(first)
     assert len(found) == 4
@@ -93,8 +92,7 @@ def test_calls_are_escaped_in_markdown(proposed: GitRepository, tmp_path: Path) 
     def worse(body: Mapping[str, Any]) -> Reply:
         return answer(body) if "Please" in str(body["messages"]) else Reply("ok")
 
-    with OpenAIServer(worse) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(worse):
         check(proposed, tmp_path / "out")
     comment = (tmp_path / "out" / "comment.md").read_text()
     assert "tool call: refund(" in comment
@@ -109,8 +107,7 @@ def test_a_check_decides_by_the_calls_also_in_a_replay(
     called = CONTRACT.replace("{type: contains, value: ok}", by_calls)
     proposed.commit("check calls", {"contracts/r.yaml": called})
     first, second = tmp_path / "first", tmp_path / "second"
-    with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(answer):
         check(proposed, first)
     check(proposed, second, "--replay", str(first / "samples.jsonl"))
     for out in (first, second):

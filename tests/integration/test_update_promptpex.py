@@ -66,7 +66,6 @@ def test_an_edit_of_one_line_changes_what_follows_from_it(
         return spec, {json.loads(row)["id"]: row for row in rows.splitlines()}
 
     with OpenAIServer(UpdatingAuthor(PromptPexData(PROMPTPEX, name), VARIABLES[name])) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(command) == 0
         before, tests = read()
         # The line that the fewest rules follow from.

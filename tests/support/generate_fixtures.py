@@ -39,7 +39,7 @@ def repository(
 
 
 @pytest.fixture
-def generate(repository: GitRepository, monkeypatch: pytest.MonkeyPatch) -> Generate:
+def generate(repository: GitRepository) -> Generate:
     """Runs the command with these flags and a model that answers so, by default the scripted
     author. Returns its exit code, and the server with the requests."""
     from support.openai_server import OpenAIServer
@@ -51,7 +51,6 @@ def generate(repository: GitRepository, monkeypatch: pytest.MonkeyPatch) -> Gene
         *flags: str, answer: Any = None, prompt: str = PROMPT_FILE, model: str = MODEL
     ) -> tuple[int, OpenAIServer]:
         with OpenAIServer(answer or author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             return main(["generate", prompt, "--model", model, *flags]), server
 
     return run

@@ -57,7 +57,6 @@ def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     """Start the scripted server, and lead the key and the address of OpenAI to it."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with OpenAIServer(answer) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         yield started
 
 

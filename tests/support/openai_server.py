@@ -1,7 +1,7 @@
 """A real HTTP server on 127.0.0.1 that speaks OpenAI's chat completions, well or badly.
 
     with OpenAIServer(lambda body: "positive") as server:
-        ...  # OPENAI_BASE_URL=server.url, OPENAI_API_KEY=anything
+        ...  # OPENAI_BASE_URL is server.url; OPENAI_API_KEY may be anything
 
 `answer` gets the request's JSON and returns the text to answer with, a `Reply` or a `Fault`.
 """
@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+import pytest
 from support.local_server import JsonHandler, LocalServer
 from support.streamed_answers import chat_events
 
@@ -97,9 +98,12 @@ Answer = Callable[[dict[str, Any]], "str | Reply | Fault"]
 
 
 class OpenAIServer(LocalServer):
-    """`requests` holds the JSON of every request in order of arrival, `headers` its headers."""
+    """`requests` holds the JSON of every request in order of arrival, `headers` its headers.
+
+    Within its `with` block, this process asks it for what it would ask OpenAI."""
 
     def __init__(self, answer: Answer) -> None:
+        self._environment = pytest.MonkeyPatch()
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._answer = answer
@@ -109,6 +113,10 @@ class OpenAIServer(LocalServer):
         self.url += "/v1"
         """The base URL, as in OPENAI_BASE_URL."""
 
+    def __enter__(self) -> Self:
+        self._environment.setenv("OPENAI_BASE_URL", self.url)
+        return super().__enter__()
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -116,6 +124,7 @@ class OpenAIServer(LocalServer):
         trace: TracebackType | None,
     ) -> None:
         self._released.set()
+        self._environment.undo()
         super().__exit__(kind, error, trace)
 
     def _receive(self, body: dict[str, Any], headers: dict[str, str]) -> str | Reply | Fault:

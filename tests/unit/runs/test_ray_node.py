@@ -25,8 +25,7 @@ def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def answer(says: Any, monkeypatch: pytest.MonkeyPatch) -> Completion | NodeFailure:
-    with OpenAIServer(lambda _: says) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    with OpenAIServer(lambda _: says):
         node = NodeModels(())
         try:
             return read_answer(json.loads(await node.complete(REQUEST)))
