@@ -172,7 +172,7 @@ def test_a_fault_of_the_program_is_told_without_it(made, capsys, monkeypatch):
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError(f"cannot use {KEY}")
 
-    monkeypatch.setattr("gatekeeper.gate.work.plan_check", fails)
+    monkeypatch.setattr("gatekeeper.runs.library.suite.plan_check", fails)
     assert main(["check", "--base", "main"]) == 3
     said = capsys.readouterr()
     assert "cannot use ***" in said.err
