@@ -127,8 +127,8 @@ assert result_document(empty)["region"] == "here"
     "provider": Addition(
         {
             "providers/models/catalogue.py": (
-                '        "groq": ',
-                '        "example": _compatible("EXAMPLE", "https://api.example.com/v1"),\n',
+                '    "groq": ',
+                '    "example": _compatible("EXAMPLE", "https://api.example.com/v1"),\n',
             )
         },
         """
