@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
@@ -49,7 +49,7 @@ from gatekeeper.gate.plan.contract_reasons import (
     unanswerable_reasons,
     without_unusable,
 )
-from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.plan.questions import (
     Questions,
     family_notices,
@@ -375,15 +375,24 @@ def cache_arms_alike(job: Job) -> Job:
             seen[trial.arm].add(trial.request.shared_prefix)
     if all(len(prefixes) < 2 for prefixes in seen.values()):
         return job
-    return replace(job, evaluations=tuple(map(_without_prefixes, job.evaluations)))
+    return _with_requests(job, shared_prefix=None)
 
 
-def _without_prefixes(evaluation: Evaluation) -> Evaluation:
-    trials = tuple(
-        replace(trial, request=replace(trial.request, shared_prefix=None))
-        for trial in evaluation.trials
+def _with_requests(job: Job, **changes: Any) -> Job:
+    """Return the job with changed requests of all its trials."""
+    return replace(
+        job,
+        evaluations=tuple(
+            replace(
+                each,
+                trials=tuple(
+                    replace(trial, request=replace(trial.request, **changes))
+                    for trial in each.trials
+                ),
+            )
+            for each in job.evaluations
+        ),
     )
-    return replace(evaluation, trials=trials)
 
 
 # Decides which answers are streamed: those of contracts with an objective or a check on the time
@@ -399,7 +408,7 @@ def stream_timed_answers(job: Job) -> Job:
     contracts = [evaluation.contract for evaluation in job.evaluations]
     if not any(map(_times_first_token, [*contracts, job.contract, *filter(None, [job.base])])):
         return job
-    return replace(job, evaluations=tuple(map(_streamed, job.evaluations)))
+    return _with_requests(job, streamed=True)
 
 
 def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
@@ -422,10 +431,3 @@ def _times_first_token(contract: Contract) -> bool:
     return any(objective.measure.first_token for objective in contract.slo) or any(
         spec.type == "ttft" for spec in contract.every_check()
     )
-
-
-def _streamed(evaluation: Evaluation) -> Evaluation:
-    trials = tuple(
-        replace(trial, request=replace(trial.request, streamed=True)) for trial in evaluation.trials
-    )
-    return replace(evaluation, trials=trials)

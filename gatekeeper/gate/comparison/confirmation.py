@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 from gatekeeper.contract.values.trial import Arm, Outcome, Trial
 from gatekeeper.gate.comparison.must_pass import must_pass_units
-from gatekeeper.gate.plan.alpha import claims_fixtures, confirms_fixtures, fixtures_level
+from gatekeeper.gate.plan.alpha import claims_fixtures, confirms_fixtures, shared_level
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.parts import (
     BrokenFixtures,
@@ -128,7 +128,7 @@ class Confirming:
         """Whether a recording has no fresh samples."""
         self._evaluation = evaluation
         self._contract = evaluation.contract
-        self._level = fixtures_level(self._contract, level)
+        self._level = shared_level(self._contract, level, "fixtures")
         self._order_seed = order_seed
         self._planned = range(self._contract.sampling.samples)
         self._screening = range(len(self._planned), len(self._planned) + SCREENING)

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import Literal
 
 from gatekeeper.contract.values.clusters import ClusterCounts
 from gatekeeper.contract.values.definition import GatePolicy
-from gatekeeper.contract.values.trial import Arm, Completion, Outcome
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.comparison.paired_comparison import Comparison
-from gatekeeper.gate.comparison.resource_limits import resource_changes
+from gatekeeper.gate.comparison.resource_limits import (
+    MEASURES,
+    Amount,
+    amounts_on_both,
+    resource_changes,
+)
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import Difference, PairedResult, Stopped
 from gatekeeper.gate.samples.outcomes import CONFIDENCE, Change, given, rng
-from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.bootstrap import mean_interval
 from gatekeeper.stats.intervals.intervals import paired_difference_interval
 from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
@@ -32,46 +36,8 @@ from gatekeeper.stats.paired.power import (
 )
 from gatekeeper.stats.paired.sequential import SequentialTest
 
-# Results of the methods that papers name, on the same samples. Pure.
-#
-# They do not affect the verdict: docs/statistics.md says what each method assumes, and why the gate
-# uses another.
-
-
 POWER = 0.8
 _SMALLEST_SCORE = 0.01
-
-
-def difference_intervals(
-    both: int,
-    broke: int,
-    fixed: int,
-    neither: int,
-    drops: Sequence[float],
-    *,
-    clustered: bool,
-) -> dict[str, ConfidenceInterval]:
-    """Return the interval of head's pass rate minus base's by each method, from the paired counts
-    of fixtures and from each fixture's own drop. Newcombe's interval assumes independent fixtures,
-    so it is left out if related ones count as one."""
-    newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
-    return given(
-        newcombe=newcombe,
-        bootstrap_fixtures=mean_interval([-d for d in drops], CONFIDENCE, rng()),
-    )
-
-
-def other_tests(broke: int, fixed: int) -> dict[str, float]:
-    """Return the p-values of McNemar's tests that papers name, from one outcome of a fixture, or a
-    cluster, on each arm."""
-    return {
-        "mcnemar_exact": mcnemar_exact(broke, fixed),
-        "mcnemar_exact_two_sided": mcnemar_exact(broke, fixed, "two-sided"),
-        "mcnemar_chi_square_two_sided": mcnemar_chi_square(broke, fixed),
-        "mcnemar_chi_square_uncorrected_two_sided": mcnemar_chi_square(
-            broke, fixed, corrected=False
-        ),
-    }
 
 
 def visible_drop(fixtures: int, flicker: float, level: float, rounds: int = 1) -> float | None:
@@ -108,33 +74,13 @@ def visible_breaks(fixtures: int, flicker: float, level: float) -> int | None:
     return None if drop is None else math.ceil(round(drop * fixtures, 6))
 
 
-def paired_latency(outcomes: Sequence[Outcome]) -> Difference | None:
-    """Return head's latency minus base's in milliseconds, paired by fixture."""
-    return _paired(outcomes, lambda completion: completion.latency_ms)
-
-
-def paired_cost(outcomes: Sequence[Outcome]) -> Difference | None:
-    """Return head's cost of a call minus base's in US dollars, paired by fixture."""
-    return _paired(outcomes, lambda completion: completion.cost_usd)
-
-
-def _paired(
-    outcomes: Sequence[Outcome], amount: Callable[[Completion], float | None]
-) -> Difference | None:
-    values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for outcome in outcomes:
-        completion = outcome.sample.completion
-        value = amount(completion) if completion else None
-        if value is not None:
-            trial = outcome.sample.trial
-            values[trial.fixture][trial.arm].append(value)
-    differences = [
-        fmean(arms["head"]) - fmean(arms["base"]) for arms in values.values() if len(arms) == 2
-    ]
-    if not differences:
+def _paired(outcomes: Sequence[Outcome], amount: Amount) -> Difference | None:
+    """Return head's amount minus base's, paired by fixture."""
+    both = amounts_on_both(outcomes, amount, lambda trial: trial.fixture)
+    if not both:
         return None
-    interval = mean_interval(differences, CONFIDENCE, rng())
-    return Difference(fmean(differences), interval)
+    differences = [fmean(arms["head"]) - fmean(arms["base"]) for arms in both]
+    return Difference(fmean(differences), mean_interval(differences, CONFIDENCE, rng()))
 
 
 Fate = Literal["both", "broke", "fixed", "neither", "unknown"]
@@ -194,6 +140,17 @@ def _fate_of_unit(fates: Sequence[Fate]) -> Fate:
     return "both" if fates.count("both") >= fates.count("neither") else "neither"
 
 
+def _other_tests(broke: int, fixed: int) -> dict[str, float]:
+    """Return the p-values of McNemar's tests that papers name. They decide nothing."""
+    plain = mcnemar_chi_square(broke, fixed, corrected=False)
+    return {
+        "mcnemar_exact": mcnemar_exact(broke, fixed),
+        "mcnemar_exact_two_sided": mcnemar_exact(broke, fixed, "two-sided"),
+        "mcnemar_chi_square_two_sided": mcnemar_chi_square(broke, fixed),
+        "mcnemar_chi_square_uncorrected_two_sided": plain,
+    }
+
+
 def paired_result(
     pairs: Pairs,
     comparison: Comparison,
@@ -215,8 +172,12 @@ def paired_result(
     measured = bool(drops)
     early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
     # Every method for intervals assumes that the samples did not choose when sampling ended.
-    own_drops = clusters is not None or graded
-    intervals = {} if early else difference_intervals(*counted, drops, clustered=own_drops)
+    # Newcombe's assumes independent fixtures with one pass each.
+    newcombe = None if clusters or graded else paired_difference_interval(*counted)
+    intervals = {}
+    if not early:
+        bootstrap = mean_interval([-d for d in drops], CONFIDENCE, rng())
+        intervals = given(newcombe=newcombe, bootstrap_fixtures=bootstrap)
     # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
     spread = comparison.rounds > 1 or clusters is not None or not comparison.test.walks
     shown = intervals.get("bootstrap_fixtures") if spread else None
@@ -244,18 +205,14 @@ def paired_result(
         unmeasured=comparison.unmeasured,
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin and not graded else None,
         intervals=intervals,
-        alternative_methods=other_tests(units.broke, units.fixed) if any(counted) else {},
-        latency_difference_ms=paired_latency(outcomes),
-        cost_difference_usd=paired_cost(outcomes),
+        alternative_methods=_other_tests(units.broke, units.fixed) if any(counted) else {},
+        latency_difference_ms=_paired(outcomes, MEASURES["latency_p50"].amount),
+        cost_difference_usd=_paired(outcomes, MEASURES["cost"].amount),
         resources=resource_changes(outcomes),
-        clusters=None if clusters is None else _cluster_counts(clusters),
+        clusters=ClusterCounts(units.total, units.broke, units.fixed) if clusters else None,
         sequential=comparison.test.early,
         scores=comparison.scores,
     )
-
-
-def _cluster_counts(clusters: Pairs) -> ClusterCounts:
-    return ClusterCounts(clusters.total, clusters.broke, clusters.fixed)
 
 
 def method(test: SequentialTest, *, clustered: bool = False) -> str:

@@ -5,13 +5,14 @@ Pure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import LimitName, ResourceLimit
-from gatekeeper.contract.values.trial import Arm, Completion, Outcome
+from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Trial
 from gatekeeper.gate.plan.alpha import limit_level
 from gatekeeper.gate.results.parts import LimitResult, Resource, ResourceChange
 from gatekeeper.gate.results.result import Reason
@@ -33,21 +34,27 @@ _SEED = 42
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How an amount is summarised: as a quantile, or as a mean if `quantile` is None.
+    """A resource, and how it is summarised: as a quantile, or as a mean if `quantile` is None.
 
     `fixtures` is how many it takes before its bootstrap is worth an interval: with ten, arms
-    that are alike differ in 5 % of runs and not in 1 %."""
+    that are alike differ in 5 % of runs and not in 1 %. `label` and `noun` name it in sentences."""
 
-    amount: Callable[[Completion], float | None]
+    resource: Resource
+    amount: Amount
     quantile: float | None
     fixtures: int
+    label: str
+    noun: str
 
 
-MEASURES: Mapping[Resource, Measure] = {
-    "cost_per_call_usd": Measure(lambda completion: completion.cost_usd, None, 20),
-    "tokens_per_call": Measure(lambda completion: completion.tokens, None, 20),
-    "latency_p50_ms": Measure(lambda completion: completion.latency_ms, 0.5, 20),
-    "latency_p95_ms": Measure(lambda completion: completion.latency_ms, 0.95, 40),
+Amount = Callable[[Completion], float | None]
+_COST, _TIME = attrgetter("cost_usd"), attrgetter("latency_ms")
+_TOKENS, _COUNT = attrgetter("tokens"), "number of tokens"
+MEASURES: Mapping[LimitName, Measure] = {
+    "cost": Measure("cost_per_call_usd", _COST, None, 20, "cost of a call", "cost"),
+    "tokens": Measure("tokens_per_call", _TOKENS, None, 20, f"{_COUNT} of a call", _COUNT),
+    "latency_p50": Measure("latency_p50_ms", _TIME, 0.5, 20, "latency p50", "latency"),
+    "latency_p95": Measure("latency_p95_ms", _TIME, 0.95, 40, "latency p95", "latency"),
 }
 
 
@@ -57,52 +64,32 @@ def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
     import numpy as np
 
     found = []
-    for resource, measure in MEASURES.items():
-        base, head = _paired(outcomes, measure.amount)
+    for measure in MEASURES.values():
+        both = amounts_on_both(outcomes, measure.amount, _by_cluster)
+        base, head = [arms["base"] for arms in both], [arms["head"] for arms in both]
         rng = np.random.default_rng(_SEED)
         change = relative_change(base, head, CONFIDENCE, rng, measure.quantile)
         if change is not None:
             interval = change.interval if len(base) >= measure.fixtures else None
-            found.append(ResourceChange(resource, change.base, change.head, interval))
+            found.append(ResourceChange(measure.resource, change.base, change.head, interval))
     return tuple(found)
 
 
-def _paired(
-    outcomes: Sequence[Outcome], amount: Callable[[Completion], float | None]
-) -> tuple[list[list[float]], list[list[float]]]:
-    """Return the known amounts of each fixture, or cluster, that has some on both arms."""
-    values: dict[tuple[bool, str], dict[Arm, list[float]]] = defaultdict(
-        lambda: {"base": [], "head": []}
-    )
+def _by_cluster(trial: Trial) -> Hashable:
+    return trial.cluster is not None, trial.cluster or trial.fixture
+
+
+def amounts_on_both(
+    outcomes: Sequence[Outcome], amount: Amount, unit: Callable[[Trial], Hashable]
+) -> list[dict[Arm, list[float]]]:
+    """Return the known amounts of each unit that has some on both arms."""
+    values: dict[Hashable, dict[Arm, list[float]]] = defaultdict(lambda: {"base": [], "head": []})
     for outcome in outcomes:
-        completion = outcome.sample.completion
-        value = amount(completion) if completion else None
+        value = _amount(outcome, amount)
         if value is not None:
             trial = outcome.sample.trial
-            unit = trial.cluster is not None, trial.cluster or trial.fixture
-            values[unit][trial.arm].append(value)
-    both = [arms for arms in values.values() if arms["base"] and arms["head"]]
-    return [arms["base"] for arms in both], [arms["head"] for arms in both]
-
-
-_MEASURED: Mapping[LimitName, Measure] = {
-    "cost": MEASURES["cost_per_call_usd"],
-    "tokens": MEASURES["tokens_per_call"],
-    "latency_p50": MEASURES["latency_p50_ms"],
-    "latency_p95": MEASURES["latency_p95_ms"],
-}
-_LABELS: Mapping[LimitName, str] = {
-    "cost": "cost of a call",
-    "tokens": "number of tokens of a call",
-    "latency_p50": "latency p50",
-    "latency_p95": "latency p95",
-}
-_AMOUNTS: Mapping[LimitName, str] = {
-    "cost": "cost",
-    "tokens": "number of tokens",
-    "latency_p50": "latency",
-    "latency_p95": "latency",
-}
+            values[unit(trial)][trial.arm].append(value)
+    return [arms for arms in values.values() if arms["base"] and arms["head"]]
 
 
 def limit_results(
@@ -139,7 +126,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
     for result in results:
         limit = ResourceLimit(result.name, result.limit)
         what = f"the limit `gate.{result.name}: {limit}`"
-        rise = f"The {_LABELS[result.name]} rose {_by(result)}"
+        rise = f"The {MEASURES[result.name].label} rose {_by(result)}"
         match result.found:
             case "exceeded":
                 text = f"{rise}{_at_least(result)}, significantly more than {what} allows."
@@ -152,7 +139,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
                 reasons.append(Reason("resource_limit", text, "inconclusive"))
             case "unmeasured":
                 text = (
-                    f"The {_AMOUNTS[result.name]} of some calls is unknown, so "
+                    f"The {MEASURES[result.name].noun} of some calls is unknown, so "
                     f"`gate.{result.name}: {limit}` cannot be evaluated."
                 )
                 reasons.append(Reason("resource_limit", text, "inconclusive"))
@@ -161,7 +148,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
 
 def fewest_inputs(limit: ResourceLimit) -> int:
     """Return how many distinct inputs are needed before the limit can be found exceeded."""
-    return _MEASURED[limit.name].fixtures
+    return MEASURES[limit.name].fixtures
 
 
 def _by(result: LimitResult) -> str:
@@ -218,7 +205,7 @@ def _result(
     *,
     complete: bool,
 ) -> LimitResult:
-    measure = _MEASURED[limit.name]
+    measure = MEASURES[limit.name]
     measured = _units(outcomes, measure, counts_with)
     needed = measure.fixtures
     result = LimitResult(
@@ -269,7 +256,7 @@ def _filled(
 ) -> Rise | None:
     """Return the amounts with lost calls as favourable to head as possible, or as unfavourable.
     Only their rank counts: a lost call was slower than all others, or faster."""
-    measure = _MEASURED[limit.name]
+    measure = MEASURES[limit.name]
     known = [v for o in outcomes if (v := _amount(o, measure.amount)) is not None]
     if not known:
         return None
@@ -316,6 +303,6 @@ def _units(
     )
 
 
-def _amount(outcome: Outcome, amount: Callable[[Completion], float | None]) -> float | None:
+def _amount(outcome: Outcome, amount: Amount) -> float | None:
     completion = outcome.sample.completion
     return amount(completion) if completion else None

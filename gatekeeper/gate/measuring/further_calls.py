@@ -12,7 +12,7 @@ from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Re
 from gatekeeper.gate.comparison.confirmation import STEPS, Confirming, Step
 from gatekeeper.gate.comparison.preference import EvaluationPreferences, has_preferences
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
-from gatekeeper.gate.plan.alpha import confirms_fixtures, preference_level
+from gatekeeper.gate.plan.alpha import confirms_fixtures, shared_level
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import Calls, JudgeCalls, sum_if_all_known
 from gatekeeper.sampling.judging import JudgeTally
@@ -290,7 +290,7 @@ async def compare_pairs(jobs: Sequence[Job], watches: Watches, sampled: Run, ask
 
 
 def _preference_level(monitor: EvaluationMonitor) -> float:
-    return preference_level(monitor.evaluation.contract, monitor.level or 0.0)
+    return shared_level(monitor.evaluation.contract, monitor.level or 0.0, "preference")
 
 
 class _PairWatch:

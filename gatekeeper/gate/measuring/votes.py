@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from gatekeeper import numbers
+from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.trial import CheckResult, Outcome, Vote
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import JudgeAgreement
@@ -29,8 +30,8 @@ def judge_agreements(
     found = []
     for job in jobs:
         contract = job.contract
-        specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
-        for name in dict.fromkeys(spec.name for spec in specs if spec.type == "judge"):
+        judges = (spec.name for spec in all_checks(contract) if spec.type == "judge")
+        for name in dict.fromkeys(judges):
             votes = list(_votes_on(name, own[contract.name]))
             if votes and len(votes[0]) > 1:
                 found.append(_agreement(contract.name, name, votes))

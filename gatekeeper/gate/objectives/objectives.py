@@ -270,10 +270,13 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
         n = sum(samples)
         observed = sum(hits) / n if n else None
         if data.judge and observed is not None:
-            units = sum(count > 0 for count in samples)
-            return _corrected(objective, observed, units, data.judge, data.confidence)
+            # A unit counts as one output, however many samples it has.
+            units, judge = sum(count > 0 for count in samples), data.judge
+            found = corrected_rate(observed, units, judge.confusion, data.confidence)
+            return _as_people_would(objective, observed, found)
         shares = _shares(hits, samples)
-        met = _side(objective.target, objective.measure.better, shares, data.confidence)
+        side = proven_side(shares, objective.target, data.confidence)
+        met = None if side is None else (side == "above") == (objective.measure.better == "higher")
         met = _agreeing(met, observed, objective)
         shown = gaffke_interval(shares, 0.0, 1.0, data.confidence)
         return SloResult(objective.name, objective.target, observed, shown, met)
@@ -284,30 +287,9 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
     return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
 
 
-def _corrected(
-    objective: Objective, judged: float, units: int, judge: CheckCalibration, confidence: float
-) -> SloResult:
-    """Return the rate corrected for the judge's errors. A unit counts as one output, however many
-    samples it has. Not known if the judge tells too little of an output."""
-    return _as_people_would(
-        objective, judged, corrected_rate(judged, units, judge.confusion, confidence)
-    )
-
-
-def _corrected_score(
-    objective: Objective,
-    judged: float,
-    means: Sequence[float],
-    judge: CheckCalibration,
-    confidence: float,
-) -> SloResult:
-    """Return the mean score corrected for the judge's errors. Not known if the labels say too
-    little of its scores."""
-    return _as_people_would(objective, judged, correct_score(means, judge, confidence))
-
-
 def _as_people_would(objective: Objective, judged: float, found: Estimate | None) -> SloResult:
-    """Return the corrected value with the interval that decides."""
+    """Return a value that is corrected for the judge's errors, with the interval that decides. Not
+    known if the labels say too little of the judge."""
     if found is None:
         return SloResult(objective.name, objective.target, None, None, None, judged=judged)
     met = _decide(objective, found.value, found.interval)
@@ -319,18 +301,6 @@ def _as_people_would(objective: Objective, judged: float, found: Estimate | None
 def _shares(hits: Sequence[int], samples: Sequence[int]) -> list[float]:
     """Return the share of hits of each input. Each counts alike, however many samples it has."""
     return [k / n for k, n in zip(hits, samples, strict=True) if n]
-
-
-def _side(
-    target: float,
-    better: Literal["higher", "lower"],
-    shares: Sequence[float],
-    confidence: float,
-) -> bool | None:
-    """Return whether the share of hits is on the right side of the target, by Gaffke's interval
-    over inputs."""
-    side = proven_side(shares, target, confidence)
-    return None if side is None else (side == "above") == (better == "higher")
 
 
 def _with_inputs(
@@ -374,7 +344,8 @@ def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
     hits, samples, wanted, most = _counts(inputs)
 
     def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
-        met = _side(q, "higher", _shares(hits, samples), data.confidence)
+        side = proven_side(_shares(hits, samples), q, data.confidence)
+        met = None if side is None else side == "above"
         return SloResult(objective.name, target, quantile(values, q), None, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
@@ -425,13 +396,14 @@ def _bounded_mean(
         means = [min(1.0, total / known) for total, known, _ in rows if known]
         observed = math.fsum(means) / len(means) if means else None
         if data.judge and observed is not None:
-            return _corrected_score(objective, observed, means, data.judge, data.confidence)
+            found = correct_score(means, data.judge, data.confidence)
+            return _as_people_would(objective, observed, found)
         interval = gaffke_interval(means, 0.0, 1.0, data.confidence)
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)
 
-    found = _agreed(result(None), result(0.0), result(1.0))
-    return _with_inputs(found, sum(known > 0 for _, known, _ in inputs), objective, data)
+    agreed = _agreed(result(None), result(0.0), result(1.0))
+    return _with_inputs(agreed, sum(known > 0 for _, known, _ in inputs), objective, data)
 
 
 def _mean(

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -63,26 +64,21 @@ def comparison_alpha(contract: Contract) -> float:
     return contract.gate.alpha * alpha_shares(contract).comparison
 
 
-def fixtures_level(contract: Contract, level: float) -> float:
-    """Return the level that broken fixtures share if the comparison of the suite is tested at
+def shared_level(
+    contract: Contract, level: float, tests: Literal["fixtures", "limits", "preference"]
+) -> float:
+    """Return the level that all tests of a kind share if the comparison of the suite is tested at
     `level`."""
     shares = alpha_shares(contract)
-    return level * shares.fixtures / shares.comparison
+    part: float = getattr(shares, tests)
+    return level * part / shares.comparison
 
 
 def limit_level(contract: Contract, level: float) -> float:
     """Return the level of each limit if the comparison of the suite is tested at `level`: all have
     equal parts, and so has the test of repairs if it can fail the contract (Bonferroni)."""
-    shares = alpha_shares(contract)
     tests = len(contract.gate.limits) + gates_repairs(contract)
-    return level * shares.limits / shares.comparison / max(1, tests)
-
-
-def preference_level(contract: Contract, level: float) -> float:
-    """Return the level that the comparisons in pairs share if the comparison of the suite is tested
-    at `level`."""
-    shares = alpha_shares(contract)
-    return level * shares.preference / shares.comparison
+    return shared_level(contract, level, "limits") / max(1, tests)
 
 
 def repairs_apply(contract: Contract) -> bool:
@@ -110,17 +106,16 @@ def compares_pairs_alone(contract: Contract) -> bool:
 
 
 def _preference(contract: Contract) -> float:
-    specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
-    prefers = [spec.params.get("judge") == "prefer" for spec in specs if spec.severity == "error"]
+    gating = (spec for spec in all_checks(contract) if spec.severity == "error")
+    prefers = [spec.params.get("judge") == "prefer" for spec in gating]
     if not any(prefers):
         return 0.0
     return PREFERENCE_ALONE if all(prefers) else PREFERENCE
 
 
 def _must_pass(contract: Contract) -> bool:
-    fixtures = contract.fixtures
-    specs = (*contract.checks, *(spec for fixture in fixtures for spec in fixture.checks))
-    return any(fixture.must_pass for fixture in fixtures) or any(spec.must_pass for spec in specs)
+    checks = all_checks(contract)
+    return any(f.must_pass for f in contract.fixtures) or any(spec.must_pass for spec in checks)
 
 
 # Which comparisons of a run share alpha, and the strictest level of each.

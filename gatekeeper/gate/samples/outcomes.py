@@ -202,6 +202,8 @@ def arm_result(
     passed = sum(verdicts)
     settled = _fates_of_inputs(fixtures, arm)
     costs = _known(o.sample.completion.cost_usd for o in mine if o.sample.completion)
+    times = latencies(mine)
+    fast, slow = quantile_bounds(times, 0.95)
     intervals = rate_intervals(mine, clusters or {})
     by_unit = intervals.get("clustered")
     return ArmResult(
@@ -215,11 +217,11 @@ def arm_result(
         fixtures=sum(s is not None for s in settled),
         success_rate=passed / len(verdicts) if verdicts else None,
         interval=rate_interval(passed, len(verdicts)) if clusters is None else by_unit,
-        latency_p95_ms=quantile(latencies(mine), 0.95),
+        latency_p95_ms=quantile(times, 0.95),
         cost_per_call_usd=math.fsum(costs) / len(costs) if costs else None,
         intervals=intervals,
-        latency_interval=latency_interval(latencies(mine)),
-        cost_interval=cost_interval(costs),
+        latency_interval=None if fast is None or slow is None else ConfidenceInterval(fast, slow),
+        cost_interval=mean_interval(costs, CONFIDENCE, rng()),
         prompt_digest=digest(chain_meaning(target)),
         steps=step_results(target, mine),
         prompt_lines=target.prompt.text_lines,
@@ -233,7 +235,11 @@ def _fates_of_inputs(fixtures: Sequence[FixtureResult], arm: Arm) -> list[bool |
     for fixture in fixtures:
         passed = fixture.base_passed if arm == "base" else fixture.head_passed
         inputs[fixture.duplicate_of or fixture.id].append(passed)
-    return [False if False in each else None if None in each else True for each in inputs.values()]
+    return list(map(_all_pass, inputs.values()))
+
+
+def _all_pass(known: Sequence[bool | None]) -> bool | None:
+    return False if False in known else None if None in known else True
 
 
 def latencies(outcomes: Sequence[Outcome]) -> list[float]:
@@ -380,11 +386,7 @@ def _passed(outcome: Outcome, step: str | None) -> bool | None:
     """Return whether every check of the step that gates passed; None without such a check, and if
     one could not be applied."""
     found = [j.passed for j in outcome.check_results if (j.step, j.severity) == (step, "error")]
-    if not found or outcome.sample.completion is None:
-        return None
-    if False in found:
-        return False
-    return None if None in found else True
+    return None if not found or outcome.sample.completion is None else _all_pass(found)
 
 
 # The intervals of one arm by several methods: its success rate, latency and cost. Pure.
@@ -420,17 +422,6 @@ def rate_intervals(
         bootstrap_fixtures=clustered_bootstrap_interval(passed, samples, CONFIDENCE, rng()),
         bootstrap_blocks=block_bootstrap_interval(verdicts, CONFIDENCE, rng()),
     )
-
-
-def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
-    """Order statistics about the 95 % quantile; None if one of its ends is not known."""
-    low, high = quantile_bounds(latencies, 0.95) if latencies else (None, None)
-    return None if low is None or high is None else ConfidenceInterval(low, high)
-
-
-def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
-    """Return the bootstrap interval of the mean cost of a call."""
-    return mean_interval(costs, CONFIDENCE, rng())
 
 
 def given(**intervals: ConfidenceInterval | None) -> dict[str, ConfidenceInterval]:

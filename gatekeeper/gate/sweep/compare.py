@@ -8,14 +8,16 @@ results, which only a family of all pairs accounts for.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.values.clusters import clusters_of, count_as_one
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Completion, Outcome
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, duplicates, fixture_results
 from gatekeeper.gate.sweep.grid import Setting
@@ -94,34 +96,30 @@ def price_of(
 ) -> Price:
     """Return how settings are compared by price: by cost if it is known for all, else by tokens,
     else by latency."""
-    ways: tuple[tuple[str, Mapping[int, float | None]], ...] = (
-        ("cost", {i: cells[i].arm.cost_per_call_usd for i in near}),
-        ("tokens", {i: cells[i].tokens_per_call for i in near}),
-        ("latency", {i: cells[i].arm.latency_p95_ms for i in near}),
-    )
-    for measure, values in ways:
-        known = {i: value for i, value in values.items() if value is not None}
+    for measure, of_cell, of_answer in _WAYS:
+        known = {i: value for i in near if (value := of_cell(cells[i])) is not None}
         if len(known) == len(near):
-            return Price(measure, known, {i: _units(outcomes[i], measure) for i in near})
+            return Price(measure, known, {i: _units(outcomes[i], of_answer) for i in near})
     return Price("", dict.fromkeys(near, 0.0), {})
 
 
-def _units(outcomes: Sequence[Outcome], measure: str) -> Mapping[str, Sequence[float]]:
+_Of = Callable[[Any], float | None]
+_WAYS: tuple[tuple[str, _Of, _Of], ...] = (
+    ("cost", attrgetter("arm.cost_per_call_usd"), attrgetter("cost_usd")),
+    ("tokens", attrgetter("tokens_per_call"), attrgetter("tokens")),
+    ("latency", attrgetter("arm.latency_p95_ms"), attrgetter("latency_ms")),
+)
+"""How settings can be compared by price, with what it is of a setting and of an answer."""
+
+
+def _units(outcomes: Sequence[Outcome], of_answer: _Of) -> Mapping[str, Sequence[float]]:
     found: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
         completion = outcome.sample.completion
-        value = _amount(completion, measure) if completion else None
+        value = of_answer(completion) if completion else None
         if value is not None:
             found[outcome.sample.trial.fixture].append(value)
     return found
-
-
-def _amount(completion: Completion, measure: str) -> float | None:
-    if measure == "cost":
-        return completion.cost_usd
-    if measure == "latency":
-        return completion.latency_ms
-    return completion.tokens
 
 
 __all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]

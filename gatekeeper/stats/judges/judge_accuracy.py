@@ -42,22 +42,18 @@ class Confusion:
     def human_fails(self) -> int:
         return self.true_fail + self.false_pass
 
-    def sensitivity(self, confidence: float = 0.95) -> Estimate | None:
+    def sensitivity(self) -> Estimate | None:
         """Return the share of the outputs that people pass and the judge passes too."""
-        return estimated_rate(self.true_pass, self.human_passes, confidence)
+        return estimated_rate(self.true_pass, self.human_passes)
 
-    def specificity(self, confidence: float = 0.95) -> Estimate | None:
+    def specificity(self) -> Estimate | None:
         """Return the share of the outputs that people fail and the judge fails too."""
-        return estimated_rate(self.true_fail, self.human_fails, confidence)
+        return estimated_rate(self.true_fail, self.human_fails)
 
-    def accuracy(self, confidence: float = 0.95) -> Estimate | None:
-        """Return the share of outputs with the same verdict of people and the judge."""
-        return estimated_rate(self.true_pass + self.true_fail, self.labels, confidence)
-
-    def kappa(self, confidence: float = 0.95) -> Estimate | None:
+    def kappa(self) -> Estimate | None:
         """Return Cohen's kappa of the judge with people."""
         human, judge = self.verdicts()
-        return cohen_kappa(human, judge, confidence)
+        return cohen_kappa(human, judge)
 
     def verdicts(self) -> tuple[list[bool], list[bool]]:
         """Return verdicts of people and of the judge with these counts."""

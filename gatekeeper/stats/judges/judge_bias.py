@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gatekeeper.stats.arguments import require_finite, require_inside, require_same_length
+from gatekeeper.stats.arguments import require_finite, require_same_length
 from gatekeeper.stats.estimate import Estimate, normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.intervals import estimated_rate
@@ -33,9 +33,7 @@ class PositionBias:
     for_first: Estimate | None
 
 
-def position_bias(
-    decisions: Sequence[tuple[Choice, Choice]], confidence: float = 0.95
-) -> PositionBias:
+def position_bias(decisions: Sequence[tuple[Choice, Choice]]) -> PositionBias:
     """Return what the decisions on pairs show, each `(in the one order, in the other)`.
 
     The choice is a place and not an output: a judge without a bias that prefers an output names
@@ -43,16 +41,15 @@ def position_bias(
     too; it speaks for no place. Zheng, L. et al. (2023), Judging LLM-as-a-judge with MT-Bench and
     Chatbot Arena, section 3.3, call the rest "consistency".
     """
-    require_inside("confidence", confidence)
     counts = Counter(decisions)
     consistent = sum(counts[pair] for pair in _CONSISTENT)
     n = len(decisions)
     first, second = counts["first", "first"], counts["second", "second"]
     return PositionBias(
         pairs=n,
-        contradictory=estimated_rate(n - consistent, n, confidence),
+        contradictory=estimated_rate(n - consistent, n),
         place_bound=first + second,
-        for_first=estimated_rate(first, first + second, confidence),
+        for_first=estimated_rate(first, first + second),
     )
 
 
@@ -60,7 +57,6 @@ def length_bias(
     lengths: Sequence[float],
     human: Sequence[bool],
     judge: Sequence[bool],
-    confidence: float = 0.95,
 ) -> Estimate | None:
     """Return how likely it is that, of two outputs with the same verdict of people, of which the
     judge passes one, that one is the longer: 1/2 if the judge does not look at the length.
@@ -75,15 +71,14 @@ def length_bias(
     require_same_length("human", human, "lengths", lengths)
     require_same_length("judge", judge, "lengths", lengths)
     require_finite("lengths", lengths)
-    require_inside("confidence", confidence)
     found: list[tuple[float, float, float | None]] = []
     for verdict in (True, False):
         chosen = [i for i, label in enumerate(human) if bool(label) is verdict]
         flags = [bool(judge[i]) for i in chosen]
-        area = roc_auc([lengths[i] for i in chosen], flags, confidence)
+        area = roc_auc([lengths[i] for i in chosen], flags)
         if area is not None:
             m, n = sum(flags), len(flags) - sum(flags)
-            found.append((m * n / (m + n + 1), area.value, _error(area, m, n, confidence)))
+            found.append((m * n / (m + n + 1), area.value, _error(area, m, n)))
     if not found:
         return None
     total = math.fsum(weight for weight, _, _ in found)
@@ -91,7 +86,7 @@ def length_bias(
     errors = [weight * error for weight, _, error in found if error is not None]
     if len(errors) < len(found):
         return Estimate(value, None)
-    half = normal_quantile(confidence) * math.hypot(*errors) / total
+    half = normal_quantile(0.95) * math.hypot(*errors) / total
     return Estimate(value, ConfidenceInterval(max(0.0, value - half), min(1.0, value + half)))
 
 
@@ -102,10 +97,10 @@ _CONSISTENT: tuple[tuple[Choice, Choice], ...] = (
 )
 
 
-def _error(area: Estimate, m: int, n: int, confidence: float) -> float | None:
+def _error(area: Estimate, m: int, n: int) -> float | None:
     """Return the standard error of an area. Without an interval it is that of an area of 1/2, the
     largest of a score without ties."""
     if area.interval is None:
         return math.sqrt((m + n + 1) / (12 * m * n))
     width = area.interval.high - area.interval.low
-    return width / 2 / normal_quantile(confidence)
+    return width / 2 / normal_quantile(0.95)

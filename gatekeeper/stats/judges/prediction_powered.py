@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gatekeeper.stats.arguments import require_finite, require_inside, require_same_length
+from gatekeeper.stats.arguments import require_finite, require_same_length
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -92,14 +92,12 @@ def powered_rate(
     human: Sequence[float],
     judge: Sequence[float],
     judged: Sequence[float],
-    confidence: float = 0.95,
 ) -> tuple[float, ConfidenceInterval] | None:
     """Return a rate and its interval, both kept from 0 to 1."""
-    require_inside("confidence", confidence)
     found = powered_mean(human, judge, judged)
     if found is None:
         return None
-    interval = found.interval(confidence)
+    interval = found.interval()
     low, high = (min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
     return min(1.0, max(0.0, found.value)), ConfidenceInterval(low, high)
 

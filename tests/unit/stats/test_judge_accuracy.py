@@ -29,24 +29,17 @@ def test_counts_add_up_and_kappa_is_that_of_the_verdicts(pairs):
 
 def test_rates_of_a_confusion_by_hand():
     found = Confusion(true_pass=45, false_pass=6, true_fail=24, false_fail=5)
-    sensitivity, specificity, accuracy = (
-        found.sensitivity(),
-        found.specificity(),
-        found.accuracy(),
-    )
+    sensitivity, specificity = found.sensitivity(), found.specificity()
     assert sensitivity is not None
     assert specificity is not None
-    assert accuracy is not None
     assert sensitivity.value == 45 / 50
     assert specificity.value == 24 / 30
-    assert accuracy.value == 69 / 80
     assert sensitivity.interval == rate_interval(45, 50)
 
 
 def test_labels_of_one_kind_have_no_rate_of_the_other():
     assert Confusion(3, 0, 0, 1).specificity() is None
     assert Confusion(0, 1, 3, 0).sensitivity() is None
-    assert Confusion(0, 0, 0, 0).accuracy() is None
     assert Confusion(0, 0, 0, 0).kappa() is None
     with pytest.raises(ValueError, match="true_pass"):
         Confusion(-1, 0, 0, 0)
