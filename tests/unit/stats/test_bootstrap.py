@@ -248,27 +248,3 @@ def test_long_series_are_resampled_in_parts(monkeypatch):
     whole = block_bootstrap_interval(values, 0.95, seeded(9))
     monkeypatch.setattr("gatekeeper.stats.intervals.bootstrap._BLOCK", 5000)
     assert block_bootstrap_interval(values, 0.95, seeded(9)) == whole
-
-
-# --- arguments -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda rng: mean_interval([1, math.nan], 0.9, rng), "values"),
-        (lambda rng: mean_interval([1, 2], 1.0, rng), "confidence"),
-        (lambda rng: mean_interval([1, 2], 0.9, rng, resamples=0), "resamples"),
-        (lambda rng: mean_interval([1, 2], 0.9, rng, resamples=True), "resamples"),
-        (lambda rng: clustered_bootstrap_interval([1], [1, 1], 0.9, rng), "samples"),
-        (lambda rng: clustered_bootstrap_interval([2], [1], 0.9, rng), "passed"),
-        (lambda rng: clustered_bootstrap_interval([1], [1], 0.0, rng), "confidence"),
-        (lambda rng: block_bootstrap_interval([1, math.inf], 0.9, rng), "values"),
-        (lambda rng: block_bootstrap_interval([1, 2], 0.9, rng, 0), "block_length"),
-        (lambda rng: block_bootstrap_interval([1, 2], 2.0, rng), "confidence"),
-        (lambda rng: politis_white_block_length([math.nan]), "values"),
-    ],
-)
-def test_a_wrong_argument_is_named(call, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        call(seeded())

@@ -140,19 +140,3 @@ def test_scores_may_be_infinite():
     scores, labels = [-math.inf, 0.0, math.inf], [False, True, True]
     assert roc_auc(scores, labels) == Estimate(1.0, None)
     assert best_threshold(scores, labels).threshold == 0.0
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: roc_auc([1.0], []), "labels"),
-        (lambda: roc_auc([math.nan], [True]), "scores"),
-        (lambda: roc_auc([1.0], [2]), "labels"),
-        (lambda: roc_auc([], [], confidence=1.0), "confidence"),
-        (lambda: best_threshold([1.0, 2.0], [True]), "labels"),
-        (lambda: best_threshold([1.0], ["yes"]), "labels"),
-    ],
-)
-def test_a_wrong_argument_is_named(call, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        call()

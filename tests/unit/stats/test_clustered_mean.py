@@ -63,22 +63,3 @@ def test_skewed_amounts_are_seldom_proven_to_be_below_their_mean(shape, inputs):
         too_low, too_high = too_low + (found.high < mean), too_high + (found.low > mean)
     # More than 10 of 150 has a chance of 0.2 % where the rate is 2.5 %.
     assert max(too_low, too_high) <= 10
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (([math.nan], [1]), "totals"),
-        (([math.inf], [1]), "totals"),
-        (([-1.0], [1]), "totals"),
-        (([1.0, 2.0], [1]), "samples"),
-        (([1.0], [1, 2]), "samples"),
-        (([1.0], [-1]), "samples"),
-        (([1.0], [1.5]), "samples"),
-        (([1.0], [1], 1.0), "confidence"),
-        (([1.0], [1], 0.95, math.inf), "most"),
-    ],
-)
-def test_errors_name_the_argument(arguments, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        clustered_mean_interval(*arguments)

@@ -165,19 +165,3 @@ def test_a_weaker_break_is_found_beside_certain_ones_at_a_later_step_of_holm():
 
 def test_nothing_is_confirmed_without_suspects():
     assert confirm([], 0.005) == ()
-
-
-@pytest.mark.parametrize("wrong", [2, -2])
-def test_a_wrong_difference_is_named(wrong):
-    with pytest.raises(ValueError, match=r"^differences: "):
-        suspicion([wrong])
-    with pytest.raises(ValueError, match=r"^differences: "):
-        confirm([[wrong]], 0.005)
-
-
-@pytest.mark.parametrize(
-    ("lead", "pairs", "named"), [(-1, 3, "lead"), (4, 3, "pairs"), (1, MOST_PAIRS + 1, "pairs")]
-)
-def test_an_impossible_lead_is_named(lead, pairs, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        p_value(lead, pairs)

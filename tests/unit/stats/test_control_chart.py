@@ -135,14 +135,3 @@ def test_a_shift_that_lasts_stays_in_sight():
     usual = [0.9, 0.91, 0.89, 0.92, 0.88] * 6
     points = ewma_chart([*usual, *(score - 0.1 for score in usual * 4)], 0.01)
     assert all(p.signal and p.value < 0 for p in points[31:])
-
-
-def test_a_score_must_be_finite():
-    with pytest.raises(ValueError, match="scores: every value must be finite"):
-        ewma_chart([0.9, float("nan")], 0.01)
-
-
-@pytest.mark.parametrize("resolution", [0.0, -1.0, float("nan")])
-def test_the_resolution_must_be_above_0(resolution):
-    with pytest.raises(ValueError, match="resolution: must be above 0"):
-        ewma_chart([0.9], resolution)

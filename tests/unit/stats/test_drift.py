@@ -249,8 +249,3 @@ def test_new_fingerprints_are_marked():
 def test_counts_that_cannot_be_are_refused(stretch, message):
     with pytest.raises(ValueError, match=message):
         find_drift(stretch)
-
-
-def test_alpha_is_a_probability():
-    with pytest.raises(ValueError, match="alpha"):
-        find_drift([], alpha=1)

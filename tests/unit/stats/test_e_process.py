@@ -103,9 +103,3 @@ def test_arrays_and_lists_are_alike():
     differences = [0, 1, -1, 0, 0, 1]
     as_array = not_worse_capital(np.array(differences, dtype=np.int8), 0.2)
     assert as_array.tolist() == not_worse_capital(differences, 0.2).tolist()
-
-
-@pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, math.nan])
-def test_a_margin_out_of_reach_is_named(margin):
-    with pytest.raises(ValueError, match=r"^margin: "):
-        not_worse_capital([0, 0], margin)

@@ -171,29 +171,3 @@ def test_burn_rate_of_one_spends_the_budget_exactly():
 
     assert rate(5) == 1.0
     assert rate(0) == 0.0
-
-
-@pytest.mark.parametrize("objective", [-0.1, 1.1, float("nan")])
-def test_an_objective_is_a_share(objective):
-    with pytest.raises(ValueError, match=r"^objective: "):
-        error_budget([], objective, "28d", NOW)
-
-
-@pytest.mark.parametrize("interval", [(0.5, 0.4), (-0.1, 0.5), (0.5, 1.1)])
-def test_the_head_interval_is_checked(interval):
-    with pytest.raises(ValueError, match=r"^head_interval: "):
-        error_budget([], 0.9, "28d", NOW, interval)
-
-
-def test_times_need_a_zone():
-    naive = NOW.replace(tzinfo=None)
-    with pytest.raises(ValueError, match=r"^now: "):
-        error_budget([], 0.9, "28d", naive)
-    with pytest.raises(ValueError, match=r"^time: "):
-        Event(naive, 1, 0)
-
-
-@pytest.mark.parametrize(("n", "failed"), [(1, 2), (1, -1), (-1, 0)])
-def test_events_are_counts(n, failed):
-    with pytest.raises(ValueError, match=r"^failed: "):
-        Event(NOW, n, failed)

@@ -137,19 +137,3 @@ def test_a_boundary_of_ones_own_is_read_alike():
     walk = Walk(fewest, np.zeros(7))
     assert first_crossing(walk, [0, 1, 1, 0, 1, 1, 1]) == 7
     assert first_crossing(walk, [-1, 1, 1, 1, 1, 1]) is None
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: walk_boundary(-1, 0.05), "fixtures"),
-        (lambda: walk_boundary(2.5, 0.05), "fixtures"),
-        (lambda: walk_boundary(5, 0.0), "level"),
-        (lambda: walk_boundary(5, 1.0), "level"),
-        (lambda: walk_p_value(walk_boundary(5, 0.05), -1, 0), "changed"),
-        (lambda: walk_p_value(walk_boundary(5, 0.05), 1, -1), "broke"),
-    ],
-)
-def test_a_wrong_argument_is_named(call, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        call()

@@ -41,17 +41,3 @@ def test_an_arm_without_samples_is_no_evidence():
     assert fisher_exact(0, 0, 3, 5) == 1.0
     assert fisher_exact(3, 5, 0, 0) == 1.0
     assert fisher_exact(0, 0, 0, 0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ((2, 1, 0, 1), "base_passed"),
-        ((0, 1, 2, 1), "head_passed"),
-        ((0, -1, 0, 1), "base_n"),
-        ((0, 1, 0, -1), "head_n"),
-    ],
-)
-def test_a_wrong_argument_is_named(arguments, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        fisher_exact(*arguments)

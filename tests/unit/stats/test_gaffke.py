@@ -148,25 +148,3 @@ def test_it_seldom_proves_what_is_exactly_so(shape, inputs):
         above, below = above + (side == "above"), below + (side == "below")
     # More than 55 of 1,500 has a chance of 0.2 % where the rate is 2.5 %.
     assert max(above, below) <= 55
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: gaffke_interval([math.nan], 0, 1), "values"),
-        (lambda: gaffke_interval([math.inf], 0, 1), "values"),
-        (lambda: gaffke_interval([1.5], 0, 1), "values"),
-        (lambda: gaffke_interval([0.5], 1, 0), "least"),
-        (lambda: gaffke_interval([0.5], 0, math.inf), "most"),
-        (lambda: gaffke_interval([0.5], 0, 1, 1.0), "confidence"),
-        (lambda: proven_side([math.nan], 0.5), "values"),
-        (lambda: proven_side([-0.1], 0.5), "values"),
-        (lambda: proven_side([0.1], 1.5), "target"),
-        (lambda: chance_below([-1.0], 0.5), "values"),
-        (lambda: chance_below([1.0], math.nan), "mean"),
-        (lambda: inputs_needed(0.9, 0.0), "confidence"),
-    ],
-)
-def test_errors_name_the_argument(call, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        call()

@@ -31,17 +31,3 @@ def test_unlike_fixtures_make_it_conservative():
     nights = random.random((4_000, 8, 20)) < fixtures
     found = [homogeneity_p(run.mean(axis=1).tolist(), [20] * 8) < 0.01 for run in nights]
     assert np.mean(found) <= 0.01
-
-
-@pytest.mark.parametrize(
-    ("rates", "samples", "named"),
-    [
-        ([0.5], [1, 2], "samples"),
-        ([1.5, 0.5], [1, 2], "rates"),
-        ([float("nan"), 0.5], [1, 2], "rates"),
-        ([0.5, 0.5], [0, 2], "samples"),
-    ],
-)
-def test_bad_input_is_named(rates, samples, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        homogeneity_p(rates, samples)

@@ -84,26 +84,6 @@ def test_no_sample_has_no_interval():
     assert rate_interval(0, 0) is None
 
 
-@pytest.mark.parametrize("method", [wilson, jeffreys])
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ((3, 2), "passed"),
-        ((-1, 2), "passed"),
-        ((0, -1), "n"),
-        ((0, 0), "n"),
-        ((1.0, 2), "passed"),
-        ((True, 2), "passed"),
-        ((1, 2, 0.0), "confidence"),
-        ((1, 2, 1.0), "confidence"),
-        ((1, 2, math.nan), "confidence"),
-    ],
-)
-def test_a_wrong_argument_is_named(method, arguments, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        method(*arguments)
-
-
 @pytest.mark.parametrize("rate", [0.5, 0.9, 0.98])
 @pytest.mark.parametrize("n", [20, 100])
 def test_wilson_covers_on_average_what_it_promises(n, rate):
@@ -198,21 +178,6 @@ def test_one_cluster_is_worth_one_sample():
 def test_where_all_passed_each_cluster_counts_once():
     assert ends(clustered([(40, 40), (1, 1), (7, 7)])) == exact(3, 3)
     assert ends(clustered([(0, 40), (0, 1), (0, 7)])) == exact(0, 3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (([1], [1, 2]), "samples"),
-        (([2], [1]), "passed"),
-        (([-1], [1]), "passed"),
-        (([0.5], [1]), "passed"),
-        (([1], [1], 1.0), "confidence"),
-    ],
-)
-def test_clusters_name_a_wrong_argument(arguments, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        clustered_rate_interval(*arguments)
 
 
 @pytest.mark.parametrize(("m", "k"), [(5, 10), (20, 5), (40, 3)])

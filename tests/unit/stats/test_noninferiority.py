@@ -149,25 +149,3 @@ def test_worse_drops_are_never_better_evidence(drops, margin, level):
 def test_the_ends_of_the_margin_are_margins(margin):
     assert not_worse([0.0, 0.1] * 30, margin, 0.05, 0.05) == (margin == 1.0)
     assert not not_worse([1.0] * 30, margin, 0.05, 0.05)
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: drop_bound([0.1, 0.2], 0.0), "level"),
-        (lambda: drop_bound([0.1, 0.2], 1.0), "level"),
-        (lambda: most_broken(5, 0.5, 0.0), "alpha"),
-        (lambda: most_broken(5, 0.5, 1.0), "alpha"),
-        (lambda: most_broken(5, 1.5, 0.5), "share"),
-        (lambda: most_broken(5, math.nan, 0.5), "share"),
-    ],
-)
-def test_a_wrong_argument_is_named(call, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        call()
-
-
-@pytest.mark.parametrize("drops", [[0.0, math.nan], [math.inf, 0.0], [0.0, -math.inf]])
-def test_drops_are_finite_numbers(drops):
-    with pytest.raises(ValueError, match=r"^drops: "):
-        drop_bound(drops, 0.05)

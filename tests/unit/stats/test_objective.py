@@ -55,22 +55,6 @@ def test_a_wider_interval_never_reverses_a_decision(a, b, target, wider):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ((math.nan, 0.1, 0.2, 0.5, "higher"), "observed"),
-        ((0.1, math.nan, 0.2, 0.5, "higher"), "low"),
-        ((0.1, 0.1, math.nan, 0.5, "higher"), "high"),
-        ((0.1, 0.1, 0.2, math.nan, "higher"), "target"),
-        ((0.1, 0.3, 0.2, 0.5, "higher"), "low"),
-        ((0.1, 0.1, 0.2, 0.5, "bigger"), "better"),
-    ],
-)
-def test_a_wrong_argument_is_named(arguments, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        decide(*arguments)
-
-
-@pytest.mark.parametrize(
     ("text", "hours"), [("28d", 28 * 24), ("1h", 1), ("36h", 36), ("4w", 4 * 7 * 24)]
 )
 def test_windows_are_read(text, hours):

@@ -105,22 +105,3 @@ def test_some_drops_are_never_found(monkeypatch):
     monkeypatch.setattr(power_module, "MOST_FIXTURES", 100)
     assert fixtures_needed(0.05, 0.05) is None  # 134 would do
     assert fixtures_needed(0.1, 0.05) == 66
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "named"),
-    [
-        (regression_power, (-1, 0.5, 0.05), "fixtures"),
-        (regression_power, (5, 1.5, 0.05), "drop"),
-        (regression_power, (5, 0.5, 0.0), "alpha"),
-        (regression_power, (5, 0.5, 0.05, -0.1), "fixed_rate"),
-        (regression_power, (5, 0.6, 0.05, 0.5), "drop"),
-        (minimum_detectable_effect, (5, 0.05, 1.0), "power"),
-        (minimum_detectable_effect, (5, 0.05, 0.8, 1.1), "fixed_rate"),
-        (fixtures_needed, (0.5, 0.05, 0.0), "power"),
-        (fixtures_needed, (-0.5, 0.05), "drop"),
-    ],
-)
-def test_a_wrong_argument_is_named(function, arguments, named):
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        function(*arguments)

@@ -143,19 +143,3 @@ def test_a_year_of_large_runs_takes_no_time():
     looks = [(20_000, part / 56) for part in range(57)]
     fewest = fewest_failures(looks, 0.01, 0.05)
     assert 11_400 < fewest < 11_800
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (([(20, 0.0)], -0.1, 0.05), "allowed"),
-        (([(20, 0.0)], 0.1, 0.0), "alpha"),
-        (([(-1, 0.0)], 0.1, 0.05), "looks"),
-        (([(1, 1.5)], 0.1, 0.05), "looks"),
-        (([(1, math.nan)], 0.1, 0.05), "looks"),
-        (([(1, 0.5), (1, 0.4)], 0.1, 0.05), "looks"),
-    ],
-)
-def test_errors_name_the_argument(arguments, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        fewest_failures(*arguments)

@@ -72,27 +72,6 @@ def test_without_a_unit_or_a_base_there_is_no_interval() -> None:
         assert found.interval is None
 
 
-@pytest.mark.parametrize(
-    ("base", "head", "named"),
-    [
-        ([[1.0]], [], "head"),
-        ([[math.nan]], [[1.0]], "base"),
-        ([[1.0]], [[]], "head"),
-    ],
-)
-def test_errors_name_the_argument(
-    base: list[list[float]], head: list[list[float]], named: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        relative_change(base, head, 0.95, _rng())
-
-
-@pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5])
-def test_a_quantile_is_inside(quantile: float) -> None:
-    with pytest.raises(ValueError, match=r"^quantile: "):
-        relative_change([[1.0], [2.0]], [[1.0], [2.0]], 0.95, _rng(), quantile)
-
-
 @given(
     units=st.lists(AMOUNTS, min_size=1, max_size=12),
     limit=st.floats(0, 3),
@@ -142,21 +121,6 @@ def test_false_alarms_at_exactly_the_limit(quantile: float | None) -> None:
         found = rise_beyond(0.25, base.tolist(), (1.25 * head).tolist(), level, drawn, quantile)
         alarms += found is not None and found.exceeds
     assert alarms <= level * runs + 3 * math.sqrt(level * runs)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("level", (0.2, [[1.0]], [[1.0]], 0.0)),
-        ("limit", (-0.1, [[1.0]], [[1.0]], 0.05)),
-        ("limit", (math.nan, [[1.0]], [[1.0]], 0.05)),
-        ("head", (0.2, [[1.0]], [], 0.05)),
-        ("base", (0.2, [[math.nan]], [[1.0]], 0.05)),
-    ],
-)
-def test_a_wrong_argument_of_a_rise_is_named(name: str, arguments: tuple) -> None:
-    with pytest.raises(ValueError, match=name):
-        rise_beyond(*arguments, _rng())
 
 
 @pytest.mark.parametrize(

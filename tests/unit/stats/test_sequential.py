@@ -281,14 +281,6 @@ def test_no_discordant_pair_is_no_evidence(rounds):
     assert test.evaluate(differences, differences[:, 0]) == SequentialResult(False, 1.0)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])
-@pytest.mark.parametrize("name", ["level", "alpha"])
-def test_a_level_of_zero_or_one_is_named(name, value):
-    arguments = {"level": 0.05, "alpha": 0.05, name: value}
-    with pytest.raises(ValueError, match=rf"^{name}: "):
-        SequentialTest(fixtures=10, rounds=3, margin=0.05, **arguments)
-
-
 # --- how near an answer is, for whoever waits ---------------------------------------------------
 
 
