@@ -119,6 +119,7 @@ async def measure(work: Work, around: RunContext) -> GateResult:
 async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     """Sample the models and conclude what they show. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
+    from gatekeeper.gate.calibration.judge_agreement import agreement_text, judge_agreements
     from gatekeeper.gate.decision.conclude import conclude
     from gatekeeper.gate.measuring.further_calls import (
         compare_pairs,
@@ -127,7 +128,6 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         retake_lost,
     )
     from gatekeeper.gate.measuring.monitor import Watches
-    from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
 
     started = datetime.now(UTC)
     work, known = plan_sampling(work, around, started)

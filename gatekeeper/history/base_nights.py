@@ -14,9 +14,8 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.gate.plan.plan import Evaluation, Job, as_evaluated, evaluates_differently
 from gatekeeper.gate.results.result import RunKind
 from gatekeeper.gate.work import Work
-from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import MOST_RUNS, flickering_fixtures
-from gatekeeper.history.record import Record
+from gatekeeper.history.record import Record, fixture_key
 from gatekeeper.stats.paired.fixture_weights import LEAST_RUNS, fixture_weights
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,18 +22,12 @@ from gatekeeper import __version__
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.meaning.modes import Added, Negotiation
 from gatekeeper.contract.values.definition import RepairMode
-from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS
+from gatekeeper.contract.values.events import each_answer_once, is_good
+from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.values.trial import Completion, Outcome
 from gatekeeper.gate.decision.lowered_checks import GatingChecks, GatingHistory
 from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL, AnchorResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, PastRun, Verdict, Waiver
-from gatekeeper.history.counts import (
-    category_counts,
-    check_counts,
-    fixture_counts,
-    in_categories,
-    objective_events,
-)
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 from gatekeeper.stats.objectives.error_budget import Event, Spending
@@ -289,7 +283,7 @@ def _record(
     started = result.started.astimezone(UTC)
     category = {fixture.id: fixture.category for fixture in contract.fixtures}
     same_input = {f.id: f.duplicate_of for f in contract.fixtures if f.duplicate_of}
-    in_each = in_categories(outcomes, category, same_input)
+    in_each = _in_categories(outcomes, category, same_input)
     outcomes = in_each[None]
     answered = [o.sample.completion for o in outcomes if o.sample.completion]
     latencies = [c.latency_ms for c in answered if c.latency_ms is not None]
@@ -313,10 +307,10 @@ def _record(
         prompt_digest=head.prompt_digest,
         contract_digest=contract.contract_digest,
         fingerprints=tuple(sorted({c.fingerprint for c in answered if c.fingerprint})),
-        objectives=objective_events(contract, in_each),
-        checks=check_counts(outcomes),
-        categories=category_counts(in_each),
-        fixtures=fixture_counts(outcomes),
+        objectives=_objective_events(contract, in_each),
+        checks=_check_counts(outcomes),
+        categories=_category_counts(in_each),
+        fixtures=_fixture_counts(outcomes),
         repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
         latency_ms={name: value for name, value in quantiles.items() if _is_amount(value)},
         prompt_tokens=_total([c.prompt_tokens for c in answered]),
@@ -390,3 +384,75 @@ def _cost(answered: Sequence[Completion]) -> float | None:
 def _is_amount(value: float | None) -> TypeGuard[float]:
     """Say whether the value can be read back from a record."""
     return value is not None and 0 <= value < _MOST_AMOUNT
+
+
+# Counts the outcomes of a run. An answer that several fixtures share counts once, for the first of
+# them.
+
+
+def _in_categories(
+    outcomes: Sequence[Outcome],
+    category: Mapping[str, str | None],
+    same_input: Mapping[str, str],
+) -> Mapping[str | None, Sequence[Outcome]]:
+    """Return the outcomes of each category, and those of all as None, with each answer once that
+    several fixtures share."""
+    found: dict[str | None, list[Outcome]] = {None: [*outcomes]}
+    for outcome in outcomes:
+        name = category.get(outcome.sample.trial.fixture)
+        if name is not None:
+            found.setdefault(name, []).append(outcome)
+    return {name: each_answer_once(each, same_input) for name, each in found.items()}
+
+
+def _category_counts(in_each: Mapping[str | None, Sequence[Outcome]]) -> dict[str, Count]:
+    """Return the evaluated samples of each category."""
+    found: dict[str, Count] = {}
+    for name, outcomes in in_each.items():
+        if name is not None and any(o.passed is not None for o in outcomes):
+            found[name] = _count(outcomes)
+    return dict(sorted(found.items()))
+
+
+def _objective_events(
+    contract: ContractResult, in_each: Mapping[str | None, Sequence[Outcome]]
+) -> dict[str, Count]:
+    """Return the events of each objective that the contract has, as far as they can be counted."""
+    found: dict[str, Count] = {}
+    for result in contract.slo:
+        objective = Objective(result.objective, result.target)
+        events = [
+            good
+            for o in in_each.get(objective.category, ())
+            if (good := is_good(objective, o)) is not None
+        ]
+        if events:
+            found[objective.name] = (len(events), events.count(False))
+    return found
+
+
+def _check_counts(outcomes: Sequence[Outcome]) -> dict[str, Count]:
+    """Return the evaluations of each check."""
+    evaluated = [j for o in outcomes for j in o.check_results if j.passed is not None]
+    events = Counter(j.check for j in evaluated)
+    failed = Counter(j.check for j in evaluated if not j.passed)
+    return {check: (events[check], failed[check]) for check in sorted(events)}
+
+
+def _fixture_counts(outcomes: Sequence[Outcome]) -> dict[str, Count]:
+    """Return the evaluated samples of each fixture."""
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.passed is not None:
+            found[fixture_key(outcome.sample.trial.fixture)].append(outcome)
+    return {key: _count(each) for key, each in sorted(found.items())}
+
+
+def fixture_key(id: str) -> str:  # noqa: A002
+    """Return the key of a fixture in a record: 12 hexadecimal digits of its id's SHA-256."""
+    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _count(outcomes: Sequence[Outcome]) -> Count:
+    evaluated = [o.passed for o in outcomes if o.passed is not None]
+    return len(evaluated), evaluated.count(False)

@@ -19,9 +19,8 @@ from gatekeeper.gate.selftest import (
     selftest,
 )
 from gatekeeper.history.base_nights import told_by
-from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.drift import stretch
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Count, Record, fixture_key
 
 MOST_NIGHTS = 30
 RUNS_A_NIGHT = 10

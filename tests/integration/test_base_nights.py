@@ -13,7 +13,7 @@ from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, answers, some_sa
 from support.recorded_repository import PROMPT, contract_files
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.record import fixture_key
 
 CONTRACT = "contracts/words.yaml"
 FLICKERS = MANY[:10]

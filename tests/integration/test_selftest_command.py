@@ -25,7 +25,7 @@ from support.recorded_repository import (
 
 from gatekeeper.cli.main import main
 from gatekeeper.git import Repository
-from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.record import fixture_key
 from gatekeeper.history.stores.file_store import FileHistory
 from gatekeeper.history.stores.open import open_history
 

@@ -9,7 +9,7 @@ import pytest
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.record import fixture_key
 
 DISTINCT = tuple(f"word{number}" for number in range(10))
 COPIES = 8

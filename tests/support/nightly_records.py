@@ -10,8 +10,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.record import Record
+from gatekeeper.history.record import Record, fixture_key
 
 FIRST = datetime(2026, 1, 1, 3, tzinfo=UTC)
 

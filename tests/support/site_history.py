@@ -14,8 +14,7 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.record import Record
+from gatekeeper.history.record import Record, fixture_key
 from gatekeeper.stats.intervals.intervals import wilson
 
 MODELS = ("openai/gpt-4o-mini", "openai/gpt-4.1-nano", "anthropic/claude-haiku-4-5")

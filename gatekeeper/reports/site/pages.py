@@ -17,8 +17,8 @@ from gatekeeper.history.costs import (
     price_of,
     total,
 )
-from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS, FlickeringFixture
+from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.described.drift import evidence_text, status_text
 from gatekeeper.reports.document import (
     Block,

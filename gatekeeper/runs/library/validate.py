@@ -15,9 +15,8 @@ from gatekeeper.gate.results.selftest_result import selftest_of, selftest_senten
 from gatekeeper.gate.validate import Finding, Validation, repository_path, validate_contracts
 from gatekeeper.git import Repository
 from gatekeeper.git.data_branch import DataBranch
-from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import flickering_fixtures
-from gatekeeper.history.record import Record
+from gatekeeper.history.record import Record, fixture_key
 from gatekeeper.history.stores.open import DATABASE, is_file, open_history
 from gatekeeper.providers.call_advice import advise_on_calls
 from gatekeeper.providers.models.cost_estimate import expected_cost

@@ -21,7 +21,7 @@ from gatekeeper.contract.values.trial import (
     Trial,
     Vote,
 )
-from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
+from gatekeeper.gate.calibration.judge_agreement import agreement_text, judge_agreements
 
 NAMES = {"a": "openai/a", "b": "claude/b", "c": "gemini/c"}
 

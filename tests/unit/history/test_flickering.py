@@ -2,8 +2,8 @@
 
 from support.nightly_records import night
 
-from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS, flickering_fixtures
+from gatekeeper.history.record import fixture_key
 
 
 def history(states: str, samples: int = 1, **fields):

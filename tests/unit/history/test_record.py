@@ -18,8 +18,7 @@ from gatekeeper.contract.values.trial import CheckResult, Outcome
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.gate.samples.outcomes import quantile
-from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.record import ModeRecord, Record, events_of, records_of
+from gatekeeper.history.record import ModeRecord, Record, events_of, fixture_key, records_of
 from gatekeeper.history.stores.lines import to_lines, to_record
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import Event
