@@ -13,7 +13,7 @@ from gatekeeper.author.promises import explain_promises
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.results.result import Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
 from gatekeeper.runs.run_plan import Explain, Explanation

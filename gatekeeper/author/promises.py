@@ -11,7 +11,7 @@ from gatekeeper.contract.reading.specification_path import is_specification
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change
-    from gatekeeper.gate.pipeline import Measurement
+    from gatekeeper.gate.results.result import Measurement
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.run_plan import Explain, Explanation
 

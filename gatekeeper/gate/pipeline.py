@@ -7,7 +7,7 @@ connections to the outside are passed in.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import is_
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.fixtures.quarantine import in_force
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Completion, Outcome, Trial
+from gatekeeper.contract.values.trial import Completion, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.decision.lowered_checks import GatingHistory
 from gatekeeper.gate.decision.verdict import (
@@ -27,13 +27,12 @@ from gatekeeper.gate.decision.verdict import (
     worst,
 )
 from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
-from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
-from gatekeeper.gate.results.parts import AnchorResults, Calls, Forecast, JudgeAgreement
+from gatekeeper.gate.results.parts import AnchorResults
 from gatekeeper.gate.results.result import (
     ContractResult,
     GateResult,
+    Measurement,
     PastRun,
-    RunKind,
     Waiver,
 )
 from gatekeeper.gate.work import Work
@@ -88,29 +87,6 @@ class RunContext:
     on_fresh: Callable[[Sequence[Trial]], None] = lambda _: None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """The measurements of a run for every contract, before it becomes a result.
-
-    Values that are known only after the run, such as the state of the history, are added here.
-    """
-
-    kind: RunKind
-    head_sha: str
-    started: datetime
-    seconds: float
-    contracts: tuple[ContractResult, ...]
-    calls: Calls
-    cost_usd: float | None
-    notices: tuple[str, ...] = ()
-    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
-    fresh: tuple[Outcome, ...] = field(default=(), repr=False)
-    forecast: Forecast | None = None
-    judge_agreement: tuple[JudgeAgreement, ...] = ()
-    blame: tuple[ContractBlame, ...] = ()
-    promises: tuple[PromptPromises, ...] = ()
-
-
 async def measure(work: Work, around: RunContext) -> GateResult:
     """Sample the models, summarise the evidence and decide. Raises UsageError for a bad model."""
     return build_result(work, await measure_contracts(work, around))
@@ -160,16 +136,16 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     if work.kind == "run":
         contracts = [_merged_already(contract) for contract in contracts]
     return Measurement(
-        work.kind,
-        work.head_sha,
-        started,
-        (datetime.now(UTC) - started).total_seconds(),
-        (*contracts, *_without_samples(work, around.waivers)),
-        count_calls(sampled),
-        sampled.cost_usd if sampled.made else 0.0,
-        (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
-        watches.outcomes,
-        watches.fresh,
+        kind=work.kind,
+        head_sha=work.head_sha,
+        started=started,
+        seconds=(datetime.now(UTC) - started).total_seconds(),
+        contracts=(*contracts, *_without_samples(work, around.waivers)),
+        calls=count_calls(sampled),
+        cost_usd=sampled.cost_usd if sampled.made else 0.0,
+        notices=(*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
+        outcomes=watches.outcomes,
+        fresh=watches.fresh,
         judge_agreement=agreements,
     )
 
@@ -324,9 +300,15 @@ def conclude_without_calls(
     work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
 ) -> Measurement:
     """Return what is known of work that has no trial: nothing affected, or contracts removed."""
-    found = _without_samples(work, waivers)
-    now = datetime.now(UTC)
-    return Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
+    return Measurement(
+        kind=work.kind,
+        head_sha=work.head_sha,
+        started=datetime.now(UTC),
+        seconds=0.0,
+        contracts=_without_samples(work, waivers),
+        cost_usd=0.0,
+        notices=notices,
+    )
 
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
@@ -392,27 +374,15 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
     """
     uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
     verdict = worst([*(c.verdict for c in found.contracts), *(r.verdict for r in uncovered)])
+    measured = {each.name: getattr(found, each.name) for each in fields(found)}
     return GateResult(
-        kind=found.kind,
+        **measured | {"notices": (*work.affected.notices, *found.notices)},
         verdict=verdict,
         exit_code=exit_code_of(verdict, found.contracts),
         base_sha=work.base_sha,
-        head_sha=found.head_sha,
-        started=found.started,
-        seconds=found.seconds,
-        contracts=found.contracts,
-        calls=found.calls,
-        cost_usd=found.cost_usd,
-        forecast=found.forecast,
         uncovered=work.affected.uncovered,
         policy_weakened=work.policy_weakened,
         unaffected=work.affected.unaffected,
-        notices=(*work.affected.notices, *found.notices),
-        outcomes=found.outcomes,
-        fresh=found.fresh,
         order_seed=work.order_seed,
         past=past,
-        judge_agreement=found.judge_agreement,
-        blame=found.blame,
-        promises=found.promises,
     )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
@@ -56,7 +56,6 @@ from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.forecast.power import (
-    Price,
     compute_power,
     limit_notes,
     objective_summary,
@@ -64,6 +63,10 @@ from gatekeeper.gate.forecast.power import (
 )
 from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.gate.plan.questions import judge_models, user_models
+from gatekeeper.sampling.limits import Price
+
+if TYPE_CHECKING:
+    from gatekeeper.providers.call_advice import CallAdvice
 
 # What `validate` found, as plain values: contracts, findings and the inventory.
 
@@ -162,23 +165,9 @@ class Validation:
         }
 
 
-class Advice(Protocol):
-    """What is doubtful about calls to a model, and what to do; `param` is the parameter that it is
-    about, None for the model itself."""
-
-    @property
-    def what(self) -> str: ...
-
-    @property
-    def fix(self) -> str: ...
-
-    @property
-    def param(self) -> str | None: ...
-
-
 _MOST_UNCOVERED = 40
 """The most prompts without a contract that are read to say why they cannot have one."""
-Advise = Callable[[str, Mapping[str, Any]], Iterable[Advice]]
+Advise = Callable[[str, Mapping[str, Any]], Iterable["CallAdvice"]]
 """Advises on calls to a model with these parameters."""
 
 

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeGuard
+from typing import Annotated, Literal, NamedTuple, TypeGuard
 
 from annotated_types import Interval, MinLen
 
@@ -27,14 +27,17 @@ from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.values.trial import Completion, Outcome
 from gatekeeper.gate.decision.lowered_checks import GatingChecks, GatingHistory
 from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL, AnchorResult
-from gatekeeper.gate.results.result import ArmResult, ContractResult, PastRun, Verdict, Waiver
+from gatekeeper.gate.results.result import (
+    ArmResult,
+    ContractResult,
+    Measurement,
+    PastRun,
+    Verdict,
+    Waiver,
+)
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 from gatekeeper.stats.objectives.error_budget import Event, Spending
-
-if TYPE_CHECKING:
-    from gatekeeper.gate.pipeline import Measurement
-    from gatekeeper.gate.results.result import GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +213,7 @@ def _require_part(name: str, whole: int, failed: int) -> None:
         raise ValueError(f"{name}: {failed} is more than the total, {whole}")
 
 
-def records_of(result: Measurement | GateResult, trigger: Trigger) -> tuple[Record, ...]:
+def records_of(result: Measurement, trigger: Trigger) -> tuple[Record, ...]:
     """Return one record for each contract of a `run` that was measured completely.
 
     A contract without an evaluated sample adds nothing, because missing data does not mean zero
@@ -274,7 +277,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
 
 
 def _record(
-    result: Measurement | GateResult,
+    result: Measurement,
     contract: ContractResult,
     head: ArmResult,
     outcomes: Sequence[Outcome],

@@ -12,8 +12,7 @@ from gatekeeper.contract.files.contract_files import renamed_contracts
 from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
 from gatekeeper.gate.objectives.error_budgets import error_budgets, most_pressing
-from gatekeeper.gate.pipeline import Measurement
-from gatekeeper.gate.results.result import ContractResult, Waiver
+from gatekeeper.gate.results.result import ContractResult, Measurement, Waiver
 from gatekeeper.gate.work import Work
 from gatekeeper.history.costs import MonthSpending, month_spending
 from gatekeeper.history.drift import drifts

@@ -15,7 +15,6 @@ from pathlib import Path
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.forecast import Amounts, forecast_run, unanswered_shares
 from gatekeeper.gate.pipeline import (
-    Measurement,
     RunContext,
     build_result,
     known_judge_answers,
@@ -23,7 +22,7 @@ from gatekeeper.gate.pipeline import (
     plan_sampling,
 )
 from gatekeeper.gate.results.parts import Forecast
-from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.results.result import GateResult, Measurement
 from gatekeeper.gate.work import Work, require_streams
 from gatekeeper.history.base_nights import with_nights
 from gatekeeper.history.record import events_of, gating_history, past_runs

@@ -14,7 +14,8 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.forecast import Amounts
-from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.gate.pipeline import RunContext
+from gatekeeper.gate.results.result import Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
 from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost

@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.contract.values.change import Change, Revision
-from gatekeeper.gate.pipeline import (
-    Measurement,
-)
-from gatekeeper.gate.results.result import Waiver
+from gatekeeper.gate.results.result import Measurement, Waiver
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:

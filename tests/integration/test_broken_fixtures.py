@@ -15,8 +15,8 @@ from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import Measurement, RunContext, measure, measure_contracts
-from gatekeeper.gate.results.result import ContractResult
+from gatekeeper.gate.pipeline import RunContext, measure, measure_contracts
+from gatekeeper.gate.results.result import ContractResult, Measurement
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.cache import live_entries, measured
 

@@ -20,7 +20,7 @@ from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Target
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.results.result import Measurement
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.author_results import (
     ContractBlame,

@@ -16,13 +16,14 @@ from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.values.change import AffectedBy, Change
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.gate.forecast.forecast import Amounts, estimate_calls, forecast_contract, share_made
-from gatekeeper.gate.forecast.power import ComparisonPower, Price, compute_power, unpriced_warnings
+from gatekeeper.gate.forecast.power import ComparisonPower, compute_power, unpriced_warnings
 from gatekeeper.gate.forecast.spending_limits import refusal
 from gatekeeper.gate.plan.alpha import ALL, claim_levels, comparison_alpha, family_of, levels
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.plan.questions import Questions, joined
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.limits import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from gatekeeper.gate.comparison.confirmation import most_fresh_samples
 from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.comparison.preference import has_preferences
-from gatekeeper.gate.forecast.power import Price
 from gatekeeper.gate.measuring.monitor import judge_questions
 from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -26,6 +25,7 @@ from gatekeeper.gate.plan.questions import Questions, joined
 from gatekeeper.gate.results.parts import Forecast, ForecastAmounts
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_calls, distinct_requests, group_calls
+from gatekeeper.sampling.limits import Price
 from gatekeeper.stats.paired.sequential import looks
 from gatekeeper.stats.paired.stopping_time import stopping_time
 

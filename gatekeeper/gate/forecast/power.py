@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import label_of
-from gatekeeper.contract.values.trial import Request
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs
 from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives.objectives import count_units, inputs_to_prove
 from gatekeeper.gate.plan.alpha import comparison_alpha, gates_repairs, repair_level
 from gatekeeper.gate.plan.plan import Evaluation
+from gatekeeper.sampling.limits import Price
 from gatekeeper.stats.paired.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.paired.sequential import looks
 
 FAIR = 0.05
 """How often a harmless change may end inconclusive where that blocks it."""
 RARE_FAILURES = 0.1
-
-Price = Callable[[Request], float | None]
-"""What a request costs, in US dollars: about, or at most. None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.forecast.power import Price
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.limits import Price
 
 
 def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:

@@ -408,14 +408,14 @@ class ContractResult:
     """What fresh samples show; None if none were needed to decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """The run, whole. It does not change afterwards; later findings are kept separately."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """The measurements of a run for every contract, before it becomes a result.
+
+    Values that are known only after the run, such as the state of the history, are added here.
+    """
 
     kind: RunKind
-    verdict: Verdict
-    exit_code: int
-    base_sha: str | None
     head_sha: str
     started: datetime
     seconds: float
@@ -424,21 +424,30 @@ class GateResult:
     cost_usd: float | None = None
     forecast: Forecast | None = None
     """What the run was forecast to take; None if it had no call to make, or no price list."""
+    notices: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    fresh: tuple[Outcome, ...] = field(default=(), repr=False)
+    """The samples that were taken because fixtures seemed to have broken."""
+    judge_agreement: tuple[JudgeAgreement, ...] = ()
+    blame: tuple[ContractBlame, ...] = ()
+    promises: tuple[PromptPromises, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult(Measurement):
+    """The run, whole. It does not change afterwards; later findings are kept separately."""
+
+    verdict: Verdict
+    exit_code: int
+    base_sha: str | None
     uncovered: tuple[str, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
     """The ways in which the change weakens the policy, which applies to later changes."""
     unaffected: int = 0
-    notices: tuple[str, ...] = ()
     order_seed: str | None = None
     """The seed of the order of fixtures and arms; contracts may have another."""
-    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
-    fresh: tuple[Outcome, ...] = field(default=(), repr=False)
-    """The samples that were taken because fixtures seemed to have broken."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
-    judge_agreement: tuple[JudgeAgreement, ...] = ()
-    blame: tuple[ContractBlame, ...] = ()
-    promises: tuple[PromptPromises, ...] = ()
     spent_answers: Path | None = field(default=None, repr=False, compare=False)
     """The file of the run's answers, to delete once the reports are written; None if there is none,
     or if it is still needed."""

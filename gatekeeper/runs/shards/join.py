@@ -20,7 +20,8 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.forecast.forecast import forecast_run
-from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.gate.pipeline import RunContext
+from gatekeeper.gate.results.result import Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.runs.answers.kept import (
     EARLIER,

@@ -51,7 +51,17 @@ def contract(name: str = "words", head: ArmResult | None = None, **fields: Any) 
 
 
 def run(*contracts: ContractResult, outcomes: tuple[Outcome, ...] = ()) -> GateResult:
-    return GateResult("run", "pass", 0, None, "a" * 40, STARTED, 1.0, contracts, outcomes=outcomes)
+    return GateResult(
+        kind="run",
+        verdict="pass",
+        exit_code=0,
+        base_sha=None,
+        head_sha="a" * 40,
+        started=STARTED,
+        seconds=1.0,
+        contracts=contracts,
+        outcomes=outcomes,
+    )
 
 
 def slo(objective: Any, target: float) -> SloResult:

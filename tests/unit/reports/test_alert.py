@@ -28,7 +28,16 @@ def contract(name: str, *reasons: Reason, verdict: str = "fail") -> ContractResu
 
 def result(*contracts: ContractResult) -> GateResult:
     started = datetime(2026, 1, 2, tzinfo=UTC)
-    return GateResult("check", "fail", 1, "b" * 40, "a" * 40, started, 1.0, contracts)
+    return GateResult(
+        kind="check",
+        verdict="fail",
+        exit_code=1,
+        base_sha="b" * 40,
+        head_sha="a" * 40,
+        started=started,
+        seconds=1.0,
+        contracts=contracts,
+    )
 
 
 def test_regressions_and_spent_budgets_are_news_and_nothing_else_is() -> None:
