@@ -32,6 +32,7 @@ from gatekeeper.contract.values.trial import (
 )
 from gatekeeper.gate.comparison.repairs import rise_p_value
 from gatekeeper.gate.results.result import MissingAnswers, MissingTally, Reason
+from gatekeeper.gate.samples.outcomes import ARMS
 
 if TYPE_CHECKING:
     from gatekeeper.checks.evaluate import Evaluator
@@ -135,7 +136,7 @@ def missing_answers(
     """
     if not any(outcome.missing for outcome in outcomes):
         return None
-    base, head = (_tally(outcomes, arm) for arm in _ARMS)
+    base, head = (_tally(outcomes, arm) for arm in ARMS)
     if level is None or not compares:
         return MissingAnswers(base if compares else None, head, None, None, "untested")
     own = level * _SHARE_OF_LEVEL
@@ -189,9 +190,6 @@ def describe_missing(found: MissingAnswers) -> str:
 
 def _ways(tally: MissingTally) -> str:
     return ", ".join(f"{count:,} {way}" for way, count in tally.ways.items()) or "none"
-
-
-_ARMS: tuple[Arm, ...] = ("base", "head")
 
 
 def _tally(outcomes: Sequence[Outcome], arm: Arm) -> MissingTally:

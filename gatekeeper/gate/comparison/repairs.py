@@ -15,6 +15,7 @@ from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.plan.alpha import gates_repairs, repair_level, repairs_apply
 from gatekeeper.gate.results.parts import Passed, RepairResult, RepairTally
 from gatekeeper.gate.results.result import Reason
+from gatekeeper.gate.samples.outcomes import ARMS
 from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 
@@ -42,7 +43,7 @@ def repair_result(
     if not repairs_apply(contract):
         return None
     depth = max((len(o.sample.ledger) for o in outcomes), default=0)
-    arms = {arm: _tally([o for o in outcomes if o.sample.trial.arm == arm], depth) for arm in _ARMS}
+    arms = {arm: _tally([o for o in outcomes if o.sample.trial.arm == arm], depth) for arm in ARMS}
     base = arms["base"] if compares else None
     result = RepairResult(contract.gate.repairs, base, arms["head"], None, None, "untested")
     if level is None or not compares or (gates_repairs(contract) and not complete):
@@ -87,9 +88,6 @@ def describe_rise(found: RepairResult) -> str:
         f"{head.repaired:,} of {head.answered:,} on head, {base.repaired:,} of "
         f"{base.answered:,} on base (p {numbers.p_value(found.p_value, found.level)})"
     )
-
-
-_ARMS: tuple[Arm, ...] = ("base", "head")
 
 
 def _tally(outcomes: Sequence[Outcome], depth: int) -> RepairTally:
@@ -137,11 +135,10 @@ def rise_p_value(
         pairs[trial.fixture, trial.repetition][trial.arm] = needs
     units: Counter[str] = Counter()
     for (fixture, _), needs_of in pairs.items():
-        both = [needs_of[arm] for arm in _ARMS if arm in needs_of]
+        both = [needs_of[arm] for arm in ARMS if arm in needs_of]
         if len(both) == 2 and both != [None, None]:
             base, head = (
-                lost[arm] if needs is None else needs
-                for arm, needs in zip(_ARMS, both, strict=True)
+                lost[arm] if needs is None else needs for arm, needs in zip(ARMS, both, strict=True)
             )
             units[counts_with.get(fixture, fixture)] += head - base
     return sign_flip_test(list(units.values()))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from gatekeeper import numbers
-from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs
 from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
@@ -203,64 +202,54 @@ def objective_summary(evaluation: Evaluation) -> str | None:
 
 
 def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return a sentence for each limit of `gate` that the contract has too few inputs to find
-    exceeded."""
-    have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
-    noun = "clusters" if evaluation.clustered else "distinct inputs"
-    limits = (
-        (
-            f"the limit `gate.{limit.name}` can never give the verdict `fail`, because at least "
-            f"{needed:,} {noun} are needed to show a rise above {limit}, but the contract has only "
-            f"{have:,}"
-        )
-        for limit in evaluation.contract.gate.limits
-        if have < (needed := fewest_inputs(limit))
-    )
-    repairs = _repair_notes(evaluation.contract, have, noun)
-    return (*limits, *repairs, *_slice_notes(evaluation))
+    """Return a sentence for each limit of `gate`, and each category, that the contract has too few
+    inputs to find exceeded."""
+    return tuple(_limit_notes(evaluation))
 
 
-def _slice_notes(evaluation: Evaluation) -> Iterator[str]:
+def _limit_notes(evaluation: Evaluation) -> Iterator[str]:
     contract, units = evaluation.contract, evaluation.counts_with
-    needed = math.ceil(-math.log2(comparison_alpha(contract)))
+    have = len(contract.fixtures) - len(units)
+    noun = "clusters" if evaluation.clustered else "distinct inputs"
+    for limit in contract.gate.limits:
+        if have < (needed := fewest_inputs(limit)):
+            yield (
+                f"the limit `gate.{limit.name}` can never give the verdict `fail`, because at "
+                f"least {needed:,} {noun} are needed to show a rise above {limit}, but the "
+                f"contract has only {have:,}"
+            )
+    alpha = comparison_alpha(contract)
+    needed = _fewest_alike(repair_level(contract, alpha))
+    if gates_repairs(contract) and have < needed:
+        yield (
+            f"`gate.repairs: fail` has no effect, because the gate fails only if at least "
+            f"{needed:,} {noun} newly need a repair, and the contract has only {have:,}"
+        )
     for name in contract.slices:
         members = {units.get(f.id, f.id) for f in contract.fixtures if f.category == name}
-        if len(members) < needed:
+        if len(members) < (needed := _fewest_alike(alpha)):
             yield (
                 f"the category `{name}` can never fail by itself, because at least {needed:,} "
                 f"fixtures are needed, but it has only {len(members):,}"
             )
 
 
-def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
-    if not gates_repairs(contract):
-        return ()
-    needed = math.ceil(-math.log2(repair_level(contract, comparison_alpha(contract))))
-    if have >= needed:
-        return ()
-    return (
-        (
-            f"`gate.repairs: fail` has no effect, because the gate fails only if at least "
-            f"{needed:,} {noun} newly need a repair, and the contract has only {have:,}"
-        ),
-    )
+def _fewest_alike(level: float) -> int:
+    """Return how many units that all change in one way reach the level of the sign-flip test."""
+    return math.ceil(-math.log2(level))
 
 
 def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
     """Return a sentence for a limit on cost that can never be evaluated, because a model has no
     price."""
-    limits = [limit for limit in evaluation.contract.gate.limits if limit.name == "cost"]
-    if not limits:
-        return ()
-    requests = {trial.request.model: trial.request for trial in evaluation.trials}
+    contract = evaluation.contract
+    limits = [limit for limit in contract.gate.limits if limit.name == "cost"]
+    requests = {trial.request.model: trial.request for trial in evaluation.trials if limits}
     unpriced = sorted(model for model, request in requests.items() if price(request) is None)
-    if not unpriced:
-        return ()
     return tuple(
-        (
-            f"{evaluation.contract.name}: the limit `gate.cost: {limit}` can never be "
-            f"evaluated, because no price is known for {' and '.join(unpriced)}; use "
-            "`gate.tokens` instead, or a model with a known price"
-        )
+        f"{contract.name}: the limit `gate.cost: {limit}` can never be evaluated, because no price "
+        f"is known for {' and '.join(unpriced)}; use `gate.tokens` instead, or a model with a "
+        "known price"
         for limit in limits
+        if unpriced
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 import pytest
 from support.quick_and_long import a_few
+from support.revisions import change, revision
 
 from gatekeeper.contract.policies.policy import Allow, Policy
-from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.work import Work, plan_check
@@ -70,16 +70,6 @@ HIDING = {
 def repository(place: str, text: str, contract: str = CONTRACT) -> dict[str, str]:
     path = place.partition("#")[0].partition(":")[0]
     return {"contracts/words.yaml": contract.format(place), f"prompts/{path}": text}
-
-
-def change(
-    base: Mapping[str, str], head: Mapping[str, str], renames: Mapping[str, str] | None = None
-) -> Change:
-    before, after = (
-        MemoryRevision({path: text.encode() for path, text in files.items()}, sha)
-        for sha, files in (("base", base), ("head", head))
-    )
-    return Change(before, after, renames or {})
 
 
 def sent(work: Work) -> list[str]:
@@ -414,22 +404,15 @@ def test_declaring_the_style_that_base_shows_needs_no_call() -> None:
 
 
 def test_steps_are_read_as_on_base_too() -> None:
-    contract = CONTRACT.replace(
-        "prompt: ../prompts/{}",
-        "prompt: ../prompts/last.md\nsteps: [{{name: first, prompt: ../prompts/{}}}]",
-    )
-    last = {"prompts/last.md": "Repeat {{ first }}"}
-    base = repository("p.md", "Good {{word}}", contract) | last
-    head = repository("p.md", f"Good {{{{word}}}}{{# {WORSE} #}}", contract) | last
+    base = repository("p.md", "Good {{word}}", STEPS) | LAST
+    head = repository("p.md", f"Good {{{{word}}}}{{# {WORSE} #}}", STEPS) | LAST
     work = plan_check(change(base, head), Policy())
     assert WORSE in json.dumps(sent(work))
 
 
 def test_validate_names_tags_that_are_sent_as_text() -> None:
     files = repository("p.md", "Good {{word}}\n{# note #}\n")
-    found = validate_contracts(
-        MemoryRevision({path: text.encode() for path, text in files.items()}), Policy()
-    )
+    found = validate_contracts(revision(files), Policy())
     (finding,) = [f for f in found.findings if "as text" in f.problem.what]
     assert (finding.level, finding.problem.path, finding.problem.line) == (
         "warning",

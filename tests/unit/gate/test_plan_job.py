@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 
 import pytest
+from support.revisions import change
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Allow, Policy
-from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.decision.reasons import broken_base_reasons
 from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.gate.work import cache_arms_alike
@@ -39,13 +39,9 @@ def files(contract: str = CONTRACT + MODEL, prompt: str = PROMPT, rows: int = 2)
     }
 
 
-def revision(contents: Mapping[str, str]) -> MemoryRevision:
-    return MemoryRevision({path: text.encode() for path, text in contents.items()})
-
-
 def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: object) -> Job:
     rules = Policy(**policy)  # type: ignore[arg-type]
-    (affected,) = find_affected(Change(revision(base), revision(head)), rules, SHAPES).contracts
+    (affected,) = find_affected(change(base, head), rules, SHAPES).contracts
     return plan_job(affected, rules, "order")
 
 
@@ -61,7 +57,7 @@ def sent(job: Job, by: str) -> tuple[str, Mapping[str, object], str]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "change"),
+    ("settings", "said"),
     [
         ("model: openai/strong\n", "model changed from openai/small to openai/strong"),
         (MODEL + "params: {stop: [x]}\n", 'params.stop added: ["x"]'),
@@ -69,13 +65,13 @@ def sent(job: Job, by: str) -> tuple[str, Mapping[str, object], str]:
         (MODEL + "params: {seed: 5}\n", "params.seed added: 5"),
     ],
 )
-def test_a_new_prompt_is_also_checked_with_the_base_contracts_settings(settings, change):
+def test_a_new_prompt_is_also_checked_with_the_base_contracts_settings(settings, said):
     job = planned(files(), files(CONTRACT + settings, OTHER))
 
     assert evaluations_of(job) == ["head", "base_settings"]
     assert sent(job, "base_settings") == ("openai/small", {}, "Please")
     assert sent(job, "head") != sent(job, "base_settings")
-    assert any(change in notice for notice in job.notices)
+    assert any(said in notice for notice in job.notices)
 
 
 def test_a_parameter_that_is_removed_still_counts():
@@ -223,8 +219,8 @@ def test_the_order_of_a_schema_that_is_not_sent_changes_nothing():
         enforced(*names).replace("mode: enforce\n", "")
         for names in (("reasoning", "answer"), ("answer", "reasoning"))
     )
-    change = Change(revision(files(before)), revision(files(after)))
-    assert find_affected(change, Policy(), SHAPES).contracts == ()
+    changed = change(files(before), files(after))
+    assert find_affected(changed, Policy(), SHAPES).contracts == ()
 
 
 @pytest.mark.parametrize("others", [[], ["cars"]])

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.revisions import change
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Allow, Policy
-from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.pipeline import build_result, conclude_without_calls
 from gatekeeper.gate.plan.alpha import levels
 from gatekeeper.gate.plan.plan import Job, plan_job
@@ -61,21 +61,13 @@ def files(
     }
 
 
-def change(base: Mapping[str, str], head: Mapping[str, str]) -> Change:
-    before, after = (
-        MemoryRevision({path: text.encode() for path, text in contents.items()}, sha)
-        for sha, contents in (("base", base), ("head", {**base, **head}))
-    )
-    return Change(before, after)
-
-
 def work(base: Mapping[str, str], head: Mapping[str, str]) -> Work:
-    return plan_check(change(base, head), Policy())
+    return plan_check(change(base, {**base, **head}), Policy())
 
 
 def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: Allow) -> Job:
     rules = Policy(**policy)
-    (affected,) = find_affected(change(base, head), rules, SHAPES).contracts
+    (affected,) = find_affected(change(base, {**base, **head}), rules, SHAPES).contracts
     return plan_job(affected, rules, "order")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from support.foreign_files import GITHUB
+from support.revisions import revision
 
 from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.policies.policy import Policy
-from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import Validation, repository_path, validate_contracts
 from gatekeeper.providers.call_advice import advise_on_calls
@@ -44,9 +44,9 @@ SUITES = Policy(contracts=("contracts/**/*",))
 
 
 def validate(files: dict[str, str], policy: Policy | None = None) -> Validation:
-    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    rules = policy or Policy()
     return validate_contracts(
-        revision, policy or Policy(), find_fault=refuse_gone, advise=advise_on_calls
+        revision(files), rules, find_fault=refuse_gone, advise=advise_on_calls
     )
 
 

@@ -41,7 +41,7 @@ from gatekeeper.stats.objectives.objective import decide
 from gatekeeper.stats.objectives.rate_boundary import fewest_failures
 from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, p_value, suspicion
 from gatekeeper.stats.paired.first_round_boundary import walk_boundary, walk_p_value
-from gatekeeper.stats.paired.mcnemar import fisher_exact, mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import fisher_exact, mcnemar_chi_square, mcnemar_exact
 from gatekeeper.stats.paired.noninferiority import drop_bound, most_broken, not_worse_capital
 from gatekeeper.stats.paired.power import (
     fixtures_needed,
@@ -186,6 +186,8 @@ def test_each_requirement_refuses_what_it_names(function, wrong):
         ("broke", walk_p_value, (WALK, 1, -1)),
         ("broke", mcnemar_exact, (-1, 0)),
         ("fixed", mcnemar_exact, (0, True)),
+        ("broke", mcnemar_chi_square, (0.5, 0)),
+        ("fixed", mcnemar_chi_square, (0, -1)),
         ("alternative", mcnemar_exact, (1, 1, "greater")),
         ("base_passed", fisher_exact, (2, 1, 0, 1)),
         ("head_passed", fisher_exact, (0, 1, 2, 1)),

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.reference_values import cases
 
-from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
 
@@ -85,3 +86,39 @@ def test_false_alarms_stay_below_alpha_and_do_happen(alpha):
     )
     band = 4 * (alpha * (1 - alpha) / runs) ** 0.5
     assert alpha / 4 < alarms / runs < alpha + band
+
+
+# --- the chi-squares, which stand beside the exact test
+
+
+@pytest.mark.parametrize("case", cases("chi_square", "comparisons"))
+def test_the_chi_squares_agree_with_statsmodels(case):
+    broke, fixed = case["broke"], case["fixed"]
+    found = mcnemar_chi_square(broke, fixed, corrected=False)
+    assert found == pytest.approx(case["uncorrected"], rel=1e-10)
+    if "corrected" in case:
+        assert mcnemar_chi_square(broke, fixed) == pytest.approx(case["corrected"], rel=1e-10)
+
+
+@pytest.mark.parametrize("case", cases("mcnemar_published", "comparisons"))
+def test_all_three_are_the_published_ones(case):
+    broke, fixed = case["broke"], case["fixed"]
+    found = {
+        "uncorrected": mcnemar_chi_square(broke, fixed, corrected=False),
+        "corrected": mcnemar_chi_square(broke, fixed),
+        "exact": mcnemar_exact(broke, fixed, "two-sided"),
+    }
+    assert found == {name: pytest.approx(case[name], abs=5e-7) for name in found}
+
+
+def test_without_a_changed_fixture_no_chi_square_is_evidence():
+    assert mcnemar_chi_square(0, 0) == mcnemar_chi_square(0, 0, corrected=False) == 1.0
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_the_correction_is_careful_and_no_side_matters(broke, fixed):
+    plain, corrected = (mcnemar_chi_square(broke, fixed, c) for c in (False, True))
+    assert 0 <= plain <= corrected <= 1
+    assert corrected == mcnemar_chi_square(fixed, broke)
+    if broke == fixed:
+        assert plain == corrected == 1.0
