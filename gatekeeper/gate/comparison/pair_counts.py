@@ -26,6 +26,7 @@ from gatekeeper.gate.comparison.resource_limits import (
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import Difference, PairedResult, Stopped
 from gatekeeper.gate.samples.outcomes import CONFIDENCE, Change, given, rng
+from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.bootstrap import mean_interval
 from gatekeeper.stats.intervals.intervals import paired_difference_interval
 from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
@@ -140,6 +141,26 @@ def _fate_of_unit(fates: Sequence[Fate]) -> Fate:
     return "both" if fates.count("both") >= fates.count("neither") else "neither"
 
 
+def _intervals(
+    units: Pairs, comparison: Comparison, *, alone: bool
+) -> tuple[dict[str, ConfidenceInterval], ConfidenceInterval | None]:
+    """Return the interval of head minus base by each method, and the one that is shown.
+
+    `alone` says that units are independent fixtures with one pass each, as Newcombe's method
+    assumes. Every method assumes that the samples did not choose when sampling ended.
+    """
+    counted = units.both, units.broke, units.fixed, units.neither
+    newcombe = paired_difference_interval(*counted)
+    bootstrap = mean_interval([-d for d in comparison.drops()], CONFIDENCE, rng())
+    found = given(newcombe=newcombe if alone else None, bootstrap_fixtures=bootstrap)
+    # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
+    spread = comparison.rounds > 1 or not alone or not comparison.test.walks
+    if spread and bootstrap is not None and bootstrap.low < bootstrap.high:
+        return found, bootstrap
+    # That interval knows neither weights nor scores.
+    return found, newcombe if comparison.test.walks else None
+
+
 def _other_tests(broke: int, fixed: int) -> dict[str, float]:
     """Return the p-values of McNemar's tests that papers name. They decide nothing."""
     plain = mcnemar_chi_square(broke, fixed, corrected=False)
@@ -171,19 +192,8 @@ def paired_result(
     drops, flicker = comparison.drops(), comparison.flicker
     measured = bool(drops)
     early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
-    # Every method for intervals assumes that the samples did not choose when sampling ended.
-    # Newcombe's assumes independent fixtures with one pass each.
-    newcombe = None if clusters or graded else paired_difference_interval(*counted)
-    intervals = {}
-    if not early:
-        bootstrap = mean_interval([-d for d in drops], CONFIDENCE, rng())
-        intervals = given(newcombe=newcombe, bootstrap_fixtures=bootstrap)
-    # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
-    spread = comparison.rounds > 1 or clusters is not None or not comparison.test.walks
-    shown = intervals.get("bootstrap_fixtures") if spread else None
-    if not early and (shown is None or shown.low == shown.high):
-        # That interval knows neither weights nor scores.
-        shown = paired_difference_interval(*counted) if comparison.test.walks else None
+    own_drops = clusters is not None or graded
+    intervals, shown = ({}, None) if early else _intervals(units, comparison, alone=not own_drops)
     return PairedResult(
         method=method(comparison.test, clustered=clusters is not None) + comparison.measure,
         alpha=level,
