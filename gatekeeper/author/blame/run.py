@@ -20,14 +20,13 @@ from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Target
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.results.result import Measurement
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.author_results import (
     ContractBlame,
     HarmfulCause,
     HarmfulEdit,
 )
-from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.models.cost_estimate import worst_cost
 from gatekeeper.reports.redact import environment_redactor

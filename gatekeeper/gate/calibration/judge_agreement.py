@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from gatekeeper import numbers
-from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.calibration_record import CheckCalibration
 from gatekeeper.contract.values.trial import CheckResult, Outcome, Vote
 from gatekeeper.gate.plan.plan import Job
@@ -229,7 +228,7 @@ def judge_agreements(
     found = []
     for job in jobs:
         contract = job.contract
-        judges = (spec.name for spec in all_checks(contract) if spec.type == "judge")
+        judges = (spec.name for spec in contract.own_checks if spec.type == "judge")
         for name in dict.fromkeys(judges):
             votes = list(_votes_on(name, own[contract.name]))
             if votes and len(votes[0]) > 1:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -106,7 +105,7 @@ def compares_pairs_alone(contract: Contract) -> bool:
 
 
 def _preference(contract: Contract) -> float:
-    gating = (spec for spec in all_checks(contract) if spec.severity == "error")
+    gating = (spec for spec in contract.own_checks if spec.severity == "error")
     prefers = [spec.params.get("judge") == "prefer" for spec in gating]
     if not any(prefers):
         return 0.0
@@ -114,7 +113,7 @@ def _preference(contract: Contract) -> float:
 
 
 def _must_pass(contract: Contract) -> bool:
-    checks = all_checks(contract)
+    checks = contract.own_checks
     return any(f.must_pass for f in contract.fixtures) or any(spec.must_pass for spec in checks)
 
 
