@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from end_to_end.runner import KEY, PUBLISHED, ROOT, USER, WORKFLOW, Runner
 from support import webhook_payloads as payloads
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.machine_needs import ROOT_USER
 from support.pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest
@@ -69,7 +70,7 @@ def repository(tmp_path: Path) -> GitRepository:
     made = GitRepository.create(tmp_path / "repository")
     # act takes the name of the repository from here.
     made.git("remote", "add", "origin", "https://github.com/octo/prompts.git")
-    made.commit("base", {**FILES, WORKFLOW: EXAMPLE.replace("uses: ./", f"uses: {PUBLISHED}")})
+    made.commit("base", {**FILES, WORKFLOW: edited(EXAMPLE, "uses: ./", f"uses: {PUBLISHED}")})
     return made
 
 
@@ -122,7 +123,7 @@ def test_a_workflow_calls_the_gate_as_a_workflow(runner: Runner, repository: Git
     assert called.count("uses: $/.\n") == 1
     files = {
         WORKFLOW: caller.replace(remote, f"./{CALLED}"),
-        CALLED: called.replace("uses: $/.\n", f"uses: {PUBLISHED}\n"),
+        CALLED: edited(called, "uses: $/.\n", f"uses: {PUBLISHED}\n"),
     }
     repository.commit("call", files)
     base, head, _ = merged(repository, "broken", BROKEN)
@@ -137,8 +138,8 @@ def test_a_workflow_calls_the_gate_as_a_workflow(runner: Runner, repository: Git
 def test_what_a_push_has_brought_is_measured(runner: Runner, repository: GitRepository) -> None:
     """It is run on its own, and added to the history."""
     workflow = (repository.path / WORKFLOW).read_text()
-    on_push = workflow.replace("  merge_group:\n", "  merge_group:\n  push:\n")
-    with_history = on_push.replace("        with:\n          contracts:", HISTORY)
+    on_push = edited(workflow, "  merge_group:\n", "  merge_group:\n  push:\n")
+    with_history = edited(on_push, "        with:\n          contracts:", HISTORY)
     assert with_history.count("history.jsonl") == 1
     before = repository.commit("history", {WORKFLOW: with_history})
     after = repository.commit("merged", {PROMPT: HARMLESS})

@@ -14,6 +14,7 @@ import pytest
 from end_to_end.runner import KEY, ROOT, WORKFLOW, Done, Runner
 from support import webhook_payloads as payloads
 from support.bot_comments import BEFORE, SAID
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.git_server import GitServer
 from support.github_objects import FakeRun
@@ -71,7 +72,7 @@ def test_the_first_stage_tells_what_would_run_without_a_key(runner: Runner, remo
     assert "sentiment" in done.stdout
 
     remote.origin.switch("change")
-    broken = CONTRACT.replace("equals", "equal")
+    broken = edited(CONTRACT, "equals", "equal")
     remote.head = remote.origin.commit("worse", {"contracts/sentiment.yaml": broken})
     remote.merged()
     done = runner.act("pull_request", payload, job(remote, remote.merge, workflow), image)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
+from support.edited_text import edited
 from support.github_server import FakeGithub, Fault
 from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
@@ -105,7 +106,7 @@ def test_a_contract_that_was_removed_drifts_no_more(
     assert nightly(checked_pull) == 0
     past(checked_pull, DROP)
     path = checked_pull.change.workspace / HISTORY
-    path.write_text(path.read_text().replace('"contract": "sentiment"', '"contract": "removed"'))
+    path.write_text(edited(path.read_text(), '"contract": "sentiment"', '"contract": "removed"'))
     assert nightly(checked_pull) == 0
     assert github.issues == []
 
@@ -113,7 +114,7 @@ def test_a_contract_that_was_removed_drifts_no_more(
 def test_a_contract_that_a_push_did_not_touch_may_be_broken(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    other = CONTRACT.replace("name: sentiment", "name: other").replace("sentiment", "other")
+    other = edited(CONTRACT, "name: sentiment", "name: other", "sentiment", "other")
     more: dict[str, str | bytes] = {
         "contracts/other.yaml": other,
         "contracts/other.fixtures.jsonl": "{nonsense\n",

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.openai_server import Fault, Reply
 from support.pull_request import FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import RunGate
@@ -219,7 +220,7 @@ def many_choices(connection: socket.socket) -> None:
 
 
 def endless_error(connection: socket.socket) -> None:
-    connection.sendall(CHUNKED.replace(b"200 OK", b"500 Error") + b"\r\n")
+    connection.sendall(edited(CHUNKED, b"200 OK", b"500 Error") + b"\r\n")
     while True:
         connection.sendall(chunk(b" " * 1_000_000))
 

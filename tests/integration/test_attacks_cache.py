@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, result_of
@@ -27,9 +28,13 @@ from gatekeeper.sampling.cache import Entry, Pair
 
 KEY = "sk-the-key-of-the-gate"
 SAYS_OK = Completion("ok", 5.0, 10, 2, 0.0, fingerprint="m")
-CONTRACT = GOOD.replace(
-    f"recorded/{RECORDING}", "openai/gpt-4o-mini\nparams: {max_tokens: 16}"
-).replace("slo: {success_rate: 0.5}\n", "sampling: {mode: fixed}\n")
+CONTRACT = edited(
+    GOOD,
+    f"recorded/{RECORDING}",
+    "openai/gpt-4o-mini\nparams: {max_tokens: 16}",
+    "slo: {success_rate: 0.5}\n",
+    "sampling: {mode: fixed}\n",
+)
 CALLS = 2 * len(WORDS)
 
 Create = Callable[..., GitRepository]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, SAYS_OK, some_say
 from support.recorded_repository import contract_files
 
@@ -16,17 +17,13 @@ NAMED = (
     )
     + "slo: {checks: {strict: 0.9}}\n"
 )
-SWAPPED = (
-    NAMED.replace("name: strict", "name: x")
-    .replace("short", "strict")
-    .replace("name: x", "name: short")
-)
-RENAMED = NAMED.replace("strict", "severe")
+SWAPPED = edited(NAMED, "name: strict", "name: x", "short", "strict", "name: x", "name: short")
+RENAMED = edited(NAMED, "strict", "severe")
 BASE = contract_files(NAMED, MANY, some_say("no", 40))
 
 
 @pytest.mark.parametrize(
-    "contract", [SWAPPED, NAMED.replace("slo: {checks: {strict", "slo: {checks: {short")]
+    "contract", [SWAPPED, edited(NAMED, "slo: {checks: {strict", "slo: {checks: {short")]
 )
 def test_an_objective_follows_its_check_and_not_the_name(run_gate, contract):
     answered = run_gate(BASE, {PROMPT_FILE: OTHER, CONTRACT: contract})
@@ -51,7 +48,7 @@ def test_a_renamed_check_with_its_objective_is_harmless(run_gate):
 
 FOO = {"type": "regex", "pattern": "ok", "name": "foo", "must_pass": True}
 LONG = "  - {type: length, max: 99}\n"
-OWN_CHECK = NO_SLO.replace("words.csv", "w.jsonl").replace(f"  - {SAYS_OK}\n", LONG)
+OWN_CHECK = edited(NO_SLO, "words.csv", "w.jsonl", f"  - {SAYS_OK}\n", LONG)
 ROWS = "".join(
     json.dumps({"id": w, "vars": {"word": w}, "checks": [] if i else [FOO]}) + "\n"
     for i, w in enumerate(MANY)
@@ -77,6 +74,6 @@ def test_a_check_that_must_pass_is_not_hidden_by_one_of_its_name(run_gate):
 def test_the_policys_name_is_no_contracts(run_gate):
     base = contract_files(NO_SLO, MANY, some_say("no", 0))
     for name in ("gatekeeper-policy", "Gatekeeper-Policy"):
-        answered = run_gate(base, {CONTRACT: NO_SLO.replace("name: words", f"name: {name}")})
+        answered = run_gate(base, {CONTRACT: edited(NO_SLO, "name: words", f"name: {name}")})
         assert answered.exit_code == 2
         assert "reserved for the policy" in answered.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, NO_SLO, PROMPT_FILE, Proposal, all_say, some_say
 from support.recorded_repository import RECORDING, recording
 from support.ways_in import by_the_action
@@ -19,7 +20,7 @@ APP = "src/app.py"
 
 def source(text: str, name: str = "PROMPT") -> str:
     """A program whose constant has the text as a format string."""
-    written = text.replace("{{ word }}", "{word}")
+    written = edited(text, "{{ word }}", "{word}")
     return f'import model\n\n{name} = """\\\n{written}"""\n\n\ndef ask(word):\n    return 1\n'
 
 
@@ -46,7 +47,7 @@ def check(run_gate):
 
 
 def test_the_program_around_the_constant_affects_nothing(check):
-    changed = source(GOOD).replace("return 1", "return model.ask(PROMPT.format(word=word))")
+    changed = edited(source(GOOD), "return 1", "return model.ask(PROMPT.format(word=word))")
     answered = check({APP: f"# A note.\n{changed}", "src/new.py": "x = 1\n"})
     assert answered.exit_code == 0
     assert answered.result is not None
@@ -89,7 +90,7 @@ def test_a_worse_constant_is_not_hidden(check, writes, reason, request):
         "renamed": source(WORSE, "OTHER"),
         "computed": "PROMPT = open('worse.txt').read()\n",
         "moved": None,
-        "style": source(GOOD).replace("{word}", "{{word}}"),
+        "style": edited(source(GOOD), "{word}", "{{word}}"),
     }
     name = request.node.callspec.id.rpartition("-")[2]
     answered = check({APP: app[name], **writes})

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposed_change import Files
 from support.ways_in import RunGate
 
@@ -194,7 +195,7 @@ def in_json(body: Mapping[str, Any]) -> str:
     return f"{mood(text)}, I would say."
 
 
-TERM = WORSE.replace("review }}", "term }}")
+TERM = edited(WORSE, "review }}", "term }}")
 
 
 def renamed(values: Callable[[int], str], **more: Any) -> str:
@@ -233,7 +234,7 @@ LENT = [
     Attack(
         "a default of the template",
         {
-            PROMPT: WORSE.replace("review }}", "term | default(review) }}"),
+            PROMPT: edited(WORSE, "review }}", "term | default(review) }}"),
             FIXTURES: jsonl(
                 [{**r, "vars": {**r["vars"], "term": easy(n)}} for n, r in enumerate(ROWS)]
             ),
@@ -242,7 +243,8 @@ LENT = [
     Attack(
         "a condition of the template",
         {
-            PROMPT: WORSE.replace(
+            PROMPT: edited(
+                WORSE,
                 "{{ review }}",
                 "{% if term is defined %}{{ term }}{% else %}{{ review }}{% endif %}",
             ),
@@ -260,7 +262,7 @@ LENT = [
     ),
     Attack(
         "new names, easy values and new ids",
-        {PROMPT: TERM, FIXTURES: renamed(easy).replace("review-", "case-")},
+        {PROMPT: TERM, FIXTURES: edited(renamed(easy), "review-", "case-")},
     ),
 ]
 
@@ -370,11 +372,11 @@ HONEST: dict[str, Files] = {
         PROMPT: FRONT.format("-mini") + REWORDED,
     },
     "a variable with another name": {
-        PROMPT: REWORDED.replace("review }}", "term }}"),
+        PROMPT: edited(REWORDED, "review }}", "term }}"),
         FIXTURES: renamed(lambda n: REVIEWS[n]),
     },
     "a variable with another name and more fixtures": {
-        PROMPT: REWORDED.replace("review }}", "term }}"),
+        PROMPT: edited(REWORDED, "review }}", "term }}"),
         FIXTURES: renamed(lambda n: REVIEWS[n])
         + jsonl([{"id": "more", "vars": {"term": "I love it."}, "expected": "positive"}]),
     },

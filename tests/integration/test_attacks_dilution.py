@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -55,8 +56,8 @@ def test_other_contracts_that_change_as_well_do_not_hide_it_either(run_gate):
     for name in OTHERS[:12]:
         text = str(before[PROMPT_FILE]).rstrip("\n")
         touched[f"prompts/{name}.txt"] = text + "{% if word == 'new' %}!{% endif %}"
-        more = before[f"contracts/{name}.yaml"].replace(
-            "checks:", "  - {id: new, vars: {word: new}}\nchecks:"
+        more = edited(
+            before[f"contracts/{name}.yaml"], "checks:", "  - {id: new, vars: {word: new}}\nchecks:"
         )
         touched[f"contracts/{name}.yaml"] = more
     answered = run_gate(before, {PROMPT_FILE: OTHER, **touched})
@@ -123,7 +124,7 @@ def test_a_change_of_fixtures_alone_is_not_held_up_by_what_is_open(run_gate, con
         (IN_DOUBT, {FIXTURES: csv(MANY[:5])}, SOME, "inconclusive"),
         (
             IN_DOUBT,
-            {CONTRACT: IN_DOUBT.replace("pattern: ok", "pattern: 'o?k'")},
+            {CONTRACT: edited(IN_DOUBT, "pattern: ok", "pattern: 'o?k'")},
             SOME,
             "inconclusive",
         ),
@@ -220,8 +221,8 @@ def test_groups_that_a_worse_prompt_makes_better_take_one_share(check_of, checks
 def test_contracts_that_a_worse_prompt_makes_better_take_one_share(check_of):
     before = tuned_answers(SURE)
     for name in OTHERS[:12]:
-        before[f"contracts/{name}.yaml"] = SURE.replace("name: words", f"name: {name}").replace(
-            SAYS, f"checks: {TUNED['improve']}"
+        before[f"contracts/{name}.yaml"] = edited(
+            SURE, "name: words", f"name: {name}", SAYS, f"checks: {TUNED['improve']}"
         )
     answered = check_of(before, {PROMPT_FILE: OTHER})
     words = next(c for c in answered.result["contracts"] if c["name"] == "words")
@@ -249,8 +250,8 @@ def test_limits_of_trivial_groups_take_only_their_own_share(check_of):
 def test_other_contracts_of_the_prompt_that_stay_as_they_are_take_nothing_either(check_of):
     before: dict[str, object] = {FIXTURES: csv(MANY[:12])}
     for name in OTHERS[:20]:
-        before[f"contracts/{name}.yaml"] = SURE.replace("name: words", f"name: {name}").replace(
-            SAYS, f"checks: {TRIVIAL}"
+        before[f"contracts/{name}.yaml"] = edited(
+            SURE, "name: words", f"name: {name}", SAYS, f"checks: {TRIVIAL}"
         )
     proposal = Proposal("second", "", {}, contract=SURE, recorded=FIRST_BREAK, before=before)
     assert check_of(proposal.base, {PROMPT_FILE: OTHER}).code == 1
@@ -262,12 +263,12 @@ def test_other_contracts_of_the_prompt_that_stay_as_they_are_take_nothing_either
         ({CONTRACT: with_groups(NO_SLO)}, "20 more comparisons, so 21 share alpha"),
         ({CONTRACT: with_groups(NO_SLO, count=1)}, "1 more comparison, so 2 share alpha"),
         (
-            {"contracts/again.yaml": NO_SLO.replace("name: words", "name: again")},
+            {"contracts/again.yaml": edited(NO_SLO, "name: words", "name: again")},
             "1 more comparison, so 2 share alpha",
         ),
         (
             {
-                "contracts/again.yaml": with_groups(NO_SLO.replace("name: words", "name: again")),
+                "contracts/again.yaml": with_groups(edited(NO_SLO, "name: words", "name: again")),
                 PROMPT_FILE: OTHER,
             },
             "21 more comparisons, so 22 share alpha",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -169,14 +170,14 @@ YAML = [
     Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "each use of an alias"),
     Attack(
         "YAML: fixtures of aliases",
-        {CONTRACT: NO_SLO.replace("words.csv", "bomb.yaml"), "contracts/bomb.yaml": BOMB},
+        {CONTRACT: edited(NO_SLO, "words.csv", "bomb.yaml"), "contracts/bomb.yaml": BOMB},
         "each use of an alias",
     ),
     Attack("YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "each use of an alias"),
     Attack(
         "YAML: a schema of aliases",
         {
-            CONTRACT: WITH_SCHEMA.replace("schema.json", "schema.yaml"),
+            CONTRACT: edited(WITH_SCHEMA, "schema.json", "schema.yaml"),
             "contracts/schema.yaml": BOMB,
         },
         "each use of an alias",
@@ -184,7 +185,7 @@ YAML = [
     Attack(
         "YAML: a prompt of aliases",
         {
-            CONTRACT: NO_SLO.replace("words.txt", "p.prompt.yml"),
+            CONTRACT: edited(NO_SLO, "words.txt", "p.prompt.yml"),
             "prompts/p.prompt.yml": BOMB + "messages: *a8\n",
         },
         "each use of an alias",
@@ -230,13 +231,13 @@ YAML = [
 JSON = [
     Attack(
         "JSON: brackets",
-        {CONTRACT: NO_SLO.replace("words.csv", "b.json"), "contracts/b.json": "[" * 100_000},
+        {CONTRACT: edited(NO_SLO, "words.csv", "b.json"), "contracts/b.json": "[" * 100_000},
         "deeper than 100 levels",
     ),
     Attack(
         "JSON: a number too large",
         {
-            CONTRACT: NO_SLO.replace("words.csv", "b.jsonl"),
+            CONTRACT: edited(NO_SLO, "words.csv", "b.jsonl"),
             "contracts/b.jsonl": '{"word": 1e999}\n',
         },
         "a number too large",
@@ -244,7 +245,7 @@ JSON = [
     Attack(
         "JSON: brackets in a line",
         {
-            CONTRACT: NO_SLO.replace("words.csv", "b.jsonl"),
+            CONTRACT: edited(NO_SLO, "words.csv", "b.jsonl"),
             "contracts/b.jsonl": '{"word": ' + "[" * 100_000 + "\n",
         },
         "deeper than 100 levels",

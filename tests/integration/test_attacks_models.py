@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.pull_request import BROKEN, HARMLESS, PROMPT, answer
@@ -20,7 +21,7 @@ MODEL = "openai/gpt-4o-mini"
 
 # Short answers, so that a fork's calls to a dearer model stay within the cost limit.
 FILES = dict(PULL_REQUEST)
-FILES[CONTRACT] = FILES[CONTRACT].replace("temperature: 0", "temperature: 0, max_tokens: 5")
+FILES[CONTRACT] = edited(FILES[CONTRACT], "temperature: 0", "temperature: 0, max_tokens: 5")
 
 
 def contract(model: str) -> str:
@@ -47,7 +48,7 @@ def test_a_new_provider_is_refused_before_any_call(
     monkeypatch.setenv("GROQ_API_KEY", "gsk-0123456789abcdef")
     head = {
         CONTRACT: contract(model),
-        "contracts/more.yaml": contract(MODEL).replace("name: sentiment", "name: a-first"),
+        "contracts/more.yaml": edited(contract(MODEL), "name: sentiment", "name: a-first"),
         PROMPT: HARMLESS,
     }
     answered = run_gate(FILES, head, answer=answer)

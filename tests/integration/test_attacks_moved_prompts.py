@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from support.edited_text import edited
 from support.proposals import CONTRACT, MANY, NO_SLO, PROMPT_FILE, Proposal, all_say, some_say
 from support.recorded_repository import RECORDING, csv, recording, under_name
 
@@ -19,13 +20,13 @@ BASE = Proposal("base", "", {}).base | {
     RECORDING: recording(all_say("ok", LONG) | some_say("no", 20, WORSE)),
 }
 FOLLOWS = {
-    CONTRACT: NO_SLO.replace("words.txt", "copy.txt"),
+    CONTRACT: edited(NO_SLO, "words.txt", "copy.txt"),
     PROMPT_FILE: None,
     "prompts/copy.txt": LONG,
 }
 TINY = {
-    "contracts/tiny.yaml": under_name(NO_SLO, "tiny", "txt", "csv").replace(
-        "type: regex, pattern: ok", "type: length, min: 1"
+    "contracts/tiny.yaml": edited(
+        under_name(NO_SLO, "tiny", "txt", "csv"), "type: regex, pattern: ok", "type: length, min: 1"
     ),
     "contracts/tiny.csv": csv(MANY),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.plain_spaces import spaced
 from support.proposals import (
     CONTRACT,
@@ -54,14 +55,14 @@ def test_a_prompt_that_is_replaced_together_with_its_contract_does_not_pass(run_
         # the prompt comes without a contract
         {NEW_CONTRACT: None, NEW_FIXTURES: None},
         # the new contract stands in a file of another kind of name
-        {NEW_CONTRACT: None, "contracts/a/b.yaml": TINY.replace("texts.csv", "/" + NEW_FIXTURES)},
+        {NEW_CONTRACT: None, "contracts/a/b.yaml": edited(TINY, "texts.csv", "/" + NEW_FIXTURES)},
     ],
 )
 def test_other_ways_to_replace_do_not_pass_either(run_gate, changes):
     head = {**REPLACED, **changes}
     if "contracts/a/b.yaml" in head:
-        head["contracts/a/b.yaml"] = TINY.replace("../prompts", "/prompts").replace(
-            "file: texts.csv", f"file: /{NEW_FIXTURES}"
+        head["contracts/a/b.yaml"] = edited(
+            TINY, "../prompts", "/prompts", "file: texts.csv", f"file: /{NEW_FIXTURES}"
         )
     answered = run_gate(BASE, {k: v for k, v in head.items() if v or k in BASE})
     assert answered.verdict == "inconclusive"
@@ -69,7 +70,7 @@ def test_other_ways_to_replace_do_not_pass_either(run_gate, changes):
 
 
 def test_another_contract_that_turns_to_the_new_prompt_does_not_pass(run_gate):
-    base = {**BASE, NEW_CONTRACT: TINY.replace("texts.txt", "old.txt"), "prompts/old.txt": PROMPT}
+    base = {**BASE, NEW_CONTRACT: edited(TINY, "texts.txt", "old.txt"), "prompts/old.txt": PROMPT}
     base[NEW_FIXTURES] = csv(MANY)
     head = {**REPLACED, "prompts/old.txt": None}
     answered = run_gate(base, {k: v for k, v in head.items() if v or k in base})
@@ -77,7 +78,7 @@ def test_another_contract_that_turns_to_the_new_prompt_does_not_pass(run_gate):
 
 
 def test_a_replaced_prompt_under_the_contracts_name_is_compared(run_gate):
-    head = {**REPLACED, NEW_CONTRACT: TINY.replace("name: texts", "name: words")}
+    head = {**REPLACED, NEW_CONTRACT: edited(TINY, "name: texts", "name: words")}
     answered = run_gate(BASE, head)
     assert answered.exit_code == 1
     assert "regression" in answered.reasons()
@@ -88,13 +89,13 @@ HONEST = [
     (
         "a contract comes",
         {
-            NEW_CONTRACT: TINY.replace("0.01", "0.9"),
+            NEW_CONTRACT: edited(TINY, "0.01", "0.9"),
             NEW_PROMPT: PROMPT,
             NEW_FIXTURES: csv(MANY),
         },
         FLOOR,
     ),
-    ("the policy allows it", REPLACED, STRICT.replace("removal: false", "removal: true")),
+    ("the policy allows it", REPLACED, edited(STRICT, "removal: false", "removal: true")),
 ]
 
 
@@ -134,7 +135,7 @@ def test_a_new_contract_is_held_to_the_policys_success_rate(run_gate):
     ],
 )
 def test_a_new_contract_must_have_the_policys_fixtures(run_gate, fixtures):
-    tree = {DIFFERENT.replace("{{ word }}", "tree").strip(): "ok"}
+    tree = {edited(DIFFERENT, "{{ word }}", "tree").strip(): "ok"}
     said = recording(all_say("ok", PROMPT) | all_say("ok", DIFFERENT) | tree)
     head = {**ADDED, NEW_FIXTURES: fixtures, RECORDING: said}
     answered = run_gate({**BASE, RECORDING: said}, head, policy=FLOOR)
@@ -157,7 +158,7 @@ def test_a_contract_that_did_not_load_at_base_is_held_to_it(git_repository, tmp_
 
 def test_a_prompt_whose_contract_did_not_load_at_base_is_not_replaced_unseen(run_gate):
     base = {**BASE, CONTRACT: NO_SLO + "typo: 1\n"}
-    head = {CONTRACT: TINY.replace("name: texts", "name: words"), PROMPT_FILE: None}
+    head = {CONTRACT: edited(TINY, "name: texts", "name: words"), PROMPT_FILE: None}
     head |= {NEW_PROMPT: DIFFERENT, NEW_FIXTURES: csv(MANY)}
     answered = run_gate(base, head)
     assert answered.verdict == "inconclusive"
@@ -179,13 +180,13 @@ def test_a_contract_that_has_a_base_version_is_not_held_to_it(git_repository, tm
 EASY = "id,word,category\n" + "".join(
     f"{word},{word},{'hard' if number < 39 else 'easy'}\n" for number, word in enumerate(MANY)
 )
-WITH_LENGTH = TINY.replace("checks:\n", "checks:\n  - {type: length, max: 99, name: short}\n")
+WITH_LENGTH = edited(TINY, "checks:\n", "checks:\n  - {type: length, max: 99, name: short}\n")
 NARROW = {
-    "a category": TINY.replace(
-        "{success_rate: 0.01}", "{categories: {easy: {success_rate: 0.01}}}"
+    "a category": edited(
+        TINY, "{success_rate: 0.01}", "{categories: {easy: {success_rate: 0.01}}}"
     ),
-    "a check": WITH_LENGTH.replace("success_rate: 0.01", "checks: {short: 0.9}"),
-    "a tolerance": TINY.replace("slo: {success_rate: 0.01}", "gate: {tolerance: 0.01}"),
+    "a check": edited(WITH_LENGTH, "success_rate: 0.01", "checks: {short: 0.9}"),
+    "a tolerance": edited(TINY, "slo: {success_rate: 0.01}", "gate: {tolerance: 0.01}"),
 }
 
 

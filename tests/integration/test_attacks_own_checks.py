@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     MANY,
@@ -69,7 +70,7 @@ ATTACKS = [
     proposal(
         "another function of base",
         "the base contract also applies",
-        {CONTRACT: CALLS.replace("tone.py", "lax.py")},
+        {CONTRACT: edited(CALLS, "tone.py", "lax.py")},
         before={**HAS_TONE, "contracts/lax.py": ANYTHING},
         reason="regression",
     ),
@@ -83,14 +84,14 @@ ATTACKS = [
     proposal(
         "a lower threshold",
         "the base contract also applies",
-        {CONTRACT: CALLS.replace(":good", ":good, pass: 0")},
+        {CONTRACT: edited(CALLS, ":good", ":good, pass: 0")},
         before={TONE: "def good(output):\n    return float(output == 'ok')\n"},
         reason="regression",
     ),
     proposal(
         "a new file",
         "it is not at base, so it is not run",
-        {CONTRACT: CALLS.replace("tone.py", "lax.py"), "contracts/lax.py": ANYTHING},
+        {CONTRACT: edited(CALLS, "tone.py", "lax.py"), "contracts/lax.py": ANYTHING},
         reason="regression",
     ),
     proposal(
@@ -115,7 +116,7 @@ ATTACKS = [
     proposal(
         "a file of base outside of the policy's folders",
         "it was not written as a check",
-        {CONTRACT: CALLS.replace("tone.py", "../tools/deploy.py")},
+        {CONTRACT: edited(CALLS, "tone.py", "../tools/deploy.py")},
         before={**HAS_TONE, ELSEWHERE: ANYTHING},
         recorded=all_say("ok"),
         code=3,
@@ -123,7 +124,7 @@ ATTACKS = [
     proposal(
         "the policy's folders, and a file of base in them",
         "the base policy applies",
-        {CONTRACT: CALLS.replace("tone.py", "../tools/deploy.py"), POLICY: EVERY_FILE},
+        {CONTRACT: edited(CALLS, "tone.py", "../tools/deploy.py"), POLICY: EVERY_FILE},
         before={**HAS_TONE, ELSEWHERE: ANYTHING},
         recorded=all_say("ok"),
         code=3,
@@ -131,7 +132,7 @@ ATTACKS = [
     proposal(
         "a path out of the repository",
         "there is nothing of the repository",
-        {CONTRACT: CALLS.replace("tone.py", "../../tone.py")},
+        {CONTRACT: edited(CALLS, "tone.py", "../../tone.py")},
         code=2,
     ),
 ]
@@ -189,7 +190,7 @@ def test_a_file_that_no_contract_uses_yet_may_be_merged(check_of):
 @pytest.mark.long
 def test_a_run_of_one_revision_runs_its_own_code(tmp_path: Path, git_repository):
     contract = CALLS + "slo: {success_rate: 0.5}\n"
-    repository = proposal("run", "", {TONE: SAYS.replace("'ok'", "'x'")}, contract).propose(
+    repository = proposal("run", "", {TONE: edited(SAYS, "'ok'", "'x'")}, contract).propose(
         git_repository
     )
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]

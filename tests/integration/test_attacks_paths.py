@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.proposals import CONTRACT, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, reasons
 from support.recorded_repository import PROMPT, check, result_of
 
 COPY = "copies/words.txt"
-POINTED_AWAY = NO_SLO.replace("../prompts/words.txt", f"/{COPY}")
+POINTED_AWAY = edited(NO_SLO, "../prompts/words.txt", f"/{COPY}")
 BAD = "elsewhere/bad.txt"
 
 
@@ -74,7 +75,7 @@ def a_link_and_no_contract(made: GitRepository) -> None:
 def a_link_and_a_contract_of_another_name(made: GitRepository) -> None:
     a_link(made)
     made.delete(CONTRACT)
-    made.write("contracts/texts.yaml", POINTED_AWAY.replace("name: words", "name: texts"))
+    made.write("contracts/texts.yaml", edited(POINTED_AWAY, "name: words", "name: texts"))
 
 
 ATTACKS = {

@@ -6,18 +6,23 @@ import json
 from datetime import datetime, timedelta
 
 import pytest
+from support.edited_text import edited
 from support.recorded_repository import GOOD, RECORDING, answers, check, contract_files, result_of
 
 from gatekeeper.cli.main import main
 
 WORDS = tuple(f"word{number}" for number in range(12))
 OTHER = "Please say {{ word }}.\n"
-CONTRACT = GOOD.replace("{success_rate: 0.5}", "{success_rate: 0.8}").replace(
-    "pattern: ok}", "pattern: ok, name: says-ok}"
+CONTRACT = edited(
+    GOOD,
+    "{success_rate: 0.5}",
+    "{success_rate: 0.8}",
+    "pattern: ok}",
+    "pattern: ok, name: says-ok}",
 )
 PATH, PROMPT_FILE = "contracts/words.yaml", "prompts/words.txt"
-TERMS = CONTRACT.replace("name: words", "name: terms")
-MOVED = TERMS.replace("../prompts/words.txt", "../prompts/terms.txt")
+TERMS = edited(CONTRACT, "name: words", "name: terms")
+MOVED = edited(TERMS, "../prompts/words.txt", "../prompts/terms.txt")
 assert len({CONTRACT, TERMS, MOVED}) == 3
 
 RENAMES = {
@@ -28,7 +33,7 @@ RENAMES = {
         {PATH: MOVED, PROMPT_FILE: None, "prompts/terms.txt": "Say {{ word }}.\n"}
     ],
     "everything, one after the other": [
-        {PATH: CONTRACT.replace("name: words", "name: phrases")},
+        {PATH: edited(CONTRACT, "name: words", "name: phrases")},
         {PATH: None, "contracts/terms.yaml": TERMS},
         {
             "contracts/terms.yaml": MOVED,
@@ -130,8 +135,8 @@ def test_drift_and_budgets_go_on_in_every_command(failing, tmp_path, capsys):
 
 
 def test_checks_that_were_lowered_before_the_rename_stay_named(failing, tmp_path):
-    lowered = TERMS.replace("name: says-ok}", "name: says-ok, severity: warn}")
-    lowered = lowered.replace("checks:\n", "checks:\n  - {type: length, min: 1}\n")
+    lowered = edited(TERMS, "name: says-ok}", "name: says-ok, severity: warn}")
+    lowered = edited(lowered, "checks:\n", "checks:\n  - {type: length, min: 1}\n")
     assert "severity: warn" in lowered
     merge_all(failing, [{PATH: lowered}])
     failing.branch("pr")
@@ -143,7 +148,7 @@ def test_checks_that_were_lowered_before_the_rename_stay_named(failing, tmp_path
 
 def test_a_new_contract_does_not_get_the_past_of_another(failing, tmp_path):
     """The old one is still there, or nothing connects them."""
-    more = TERMS.replace("../prompts/words.txt", "../prompts/new.txt")
+    more = edited(TERMS, "../prompts/words.txt", "../prompts/new.txt")
     merge_all(failing, [{"contracts/terms.yaml": more, "prompts/new.txt": "Say {{ word }}!\n"}])
     failing.branch("pr")
     failing.commit("change", {"prompts/new.txt": OTHER})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, Proposal, rows
 from support.recorded_repository import PROMPT
 
 JSONL = "contracts/rows.jsonl"
-OTHER_FILE = {CONTRACT: NO_SLO.replace("words.csv", "rows.jsonl"), FIXTURES: None}
+OTHER_FILE = {CONTRACT: edited(NO_SLO, "words.csv", "rows.jsonl"), FIXTURES: None}
 STRICT = "on_inconclusive: fail\n"
-INSIDE = PROMPT.replace("{{ word }}", "{{ %s }}").rstrip("\n")
+INSIDE = edited(PROMPT, "{{ word }}", "{{ %s }}").rstrip("\n")
 BY_NAME = "".join(
     [
         "{% if even is defined %}" + INSIDE % "even",
@@ -58,7 +59,7 @@ def test_the_order_of_keys_in_heads_values_is_not_lent(run_gate):
     [
         pytest.param(
             {
-                PROMPT_FILE: PROMPT.replace("word", "term"),
+                PROMPT_FILE: edited(PROMPT, "word", "term"),
                 FIXTURES: rows(lambda _, word: word, lambda _, word: word, "id,term"),
             },
             id="a variable under another name",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply, rubbish, unauthorized
 from support.past_runs import record
@@ -49,7 +50,7 @@ def made(
     repository = git_repository("local")
     policy = f"providers: {{openai: {getattr(request, 'param', 'native')}}}\n"
     checks = '  - {type: equals, value: "{{ expected }}"}\n  - {type: json_valid, severity: warn}\n'
-    contract = CONTRACT.replace('  - {type: equals, value: "{{ expected }}"}\n', checks)
+    contract = edited(CONTRACT, '  - {type: equals, value: "{{ expected }}"}\n', checks)
     files = {**FILES, "contracts/sentiment.yaml": contract, ".github/gatekeeper.yml": policy}
     repository.commit("base", files)
     repository.branch("change")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import RunGate
 
@@ -25,7 +26,7 @@ ATTACKS: dict[str, dict[str, str]] = {
     "rows": {ROWS_PATH: _rows(sizes.MOST_FIXTURES + 1)},
     "fixtures x samples": {
         ROWS_PATH: _rows(2_000),
-        CONTRACT_PATH: CONTRACT.replace("samples: 1,", "samples: 1000,"),
+        CONTRACT_PATH: edited(CONTRACT, "samples: 1,", "samples: 1000,"),
     },
     "fixtures x checks": {
         ROWS_PATH: _rows(sizes.MOST_APPLIED // 400 + 1),

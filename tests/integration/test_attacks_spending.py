@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.openai_server import Fault, OpenAIServer, Reply, close_connection, rubbish
 from support.pull_request import FILES, HARMLESS, PROMPT
 from support.pull_request import answer as say
@@ -275,7 +276,7 @@ def test_a_dear_head_reaches_no_model_by_any_way(
 
 
 def test_a_head_without_a_price_is_for_trusted_people(run_gate: RunGate) -> None:
-    contract = FILES["contracts/sentiment.yaml"].replace("openai/gpt-4o-mini", "openai/ours")
+    contract = edited(FILES["contracts/sentiment.yaml"], "openai/gpt-4o-mini", "openai/ours")
     answered = run_gate(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
     if answered.way == "fork_stage":
         assert (answered.exit_code, answered.requests) == (3, ())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, POLICY, PROMPT_FILE, some_say
 from support.recorded_repository import PROMPT, check, contract_files, csv, result_of, under_name
 
 from gatekeeper.cli.main import main
 
-LAX = NO_SLO.replace("pattern: ok", "pattern: '.'")
+LAX = edited(NO_SLO, "pattern: ok", "pattern: '.'")
 assert LAX != NO_SLO
 FEW = MANY[:12]
 THIRD = "Say now {{ word }}.\n"
@@ -79,7 +80,7 @@ STRICTER = {
     "a check, and the change is in conflict with it": (
         start(LAX),
         {CONTRACT: NO_SLO},
-        {PROMPT_FILE: OTHER, CONTRACT: LAX.replace("pattern: '.'", "pattern: '.+'")},
+        {PROMPT_FILE: OTHER, CONTRACT: edited(LAX, "pattern: '.'", "pattern: '.+'")},
     ),
 }
 
@@ -127,7 +128,7 @@ def test_a_prompt_that_both_edit_is_tested_with_both_edits(check_parted):
     lines = "".join(f"Line {number}.\n" for number in range(9))
     before = f"{lines}Say {{{{ word }}}}.\n"
     theirs, ours = (before.replace(f"Line {n}.", f"Edited {n}.") for n in (0, 8))
-    merged = theirs.replace("Line 8.", "Edited 8.")
+    merged = edited(theirs, "Line 8.", "Edited 8.")
     said = some_say("no", 8, merged) | some_say("ok", 0, theirs) | some_say("ok", 0, ours)
     base = contract_files(NO_SLO, FEW, said) | {PROMPT_FILE: before}
     code, result = check_parted(base, {PROMPT_FILE: theirs}, {PROMPT_FILE: ours})

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.past_runs import line
 from support.proposals import (
@@ -89,8 +90,8 @@ HISTORIES = {
     "a negative number": event(failed=-40),
     "a truth for a number": event(samples=True),
     "a number beyond all runs": event(samples=10**400),
-    "a number of too many digits": event().replace(": 40", ": " + "9" * 5_000),
-    "an endless number": event().replace(": 40", ": 1e999"),
+    "a number of too many digits": edited(event(), ": 40", ": " + "9" * 5_000),
+    "an endless number": edited(event(), ": 40", ": 1e999"),
     "no time zone": event(time="2026-01-01T00:00:00"),
     "no time": event(time=7),
     "the end of time": event(time="9999-12-31T23:59:59-23:59"),
@@ -210,7 +211,7 @@ def test_a_contract_can_name_no_code(kind: str, tmp_path: Path, run_gate: RunGat
     test_attacks_own_checks.py."""
     assert kind not in CHECKS
     mark = tmp_path / "it-ran"
-    contract = NO_SLO.replace("type: regex, pattern: ok", f"type: {kind}, file: own.py, run: own")
+    contract = edited(NO_SLO, "type: regex, pattern: ok", f"type: {kind}, file: own.py, run: own")
     writes = {CONTRACT: contract, "contracts/own.py": EVIL.format(str(mark)), PROMPT_FILE: OTHER}
     assert Proposal("check", "", writes).run_check(run_gate).exit_code == 2
     assert not mark.exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply, bad_request
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT
@@ -17,7 +18,7 @@ from gatekeeper.cli.main import main
 
 PADDING = "All work and no play makes a dull answer. " * 4_000
 CHECKS = "  - {type: contains, value: at the very end}\n"
-ENDS = CONTRACT.replace('  - {type: equals, value: "{{ expected }}"}\n', CHECKS)
+ENDS = edited(CONTRACT, '  - {type: equals, value: "{{ expected }}"}\n', CHECKS)
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_the_outcome_of_a_long_answer_counts_again(made, checks, good):
 @pytest.mark.long
 def test_other_checks_of_a_long_answer_are_unknown_and_not_drawn_again(made, checks, capsys):
     assert checks(lambda body: PADDING + "at the very end") == 0
-    laxer = ENDS.replace("value: at the very end", "value: work")
+    laxer = edited(ENDS, "value: at the very end", "value: work")
     assert laxer != ENDS
     made.commit("laxer", {"contracts/sentiment.yaml": laxer})
     assert checks() == 3
@@ -140,8 +141,8 @@ def test_other_checks_of_a_long_answer_are_unknown_and_not_drawn_again(made, che
 
 def test_a_long_answer_within_a_conversation_is_kept_with_its_outcome(made, checks):
     turns = '    - {id: talk, vars: {review: "I love item 1."}, turns: [more, "and more"]}\n'
-    written = ENDS.replace("fixtures:\n  - file: sentiment.fixtures.jsonl\n", f"fixtures:\n{turns}")
-    first = written.replace("value: at the very end", "value: at the very end, turn: 1")
+    written = edited(ENDS, "fixtures:\n  - file: sentiment.fixtures.jsonl\n", f"fixtures:\n{turns}")
+    first = edited(written, "value: at the very end", "value: at the very end, turn: 1")
     assert len({ENDS, written, first}) == 3
     made.git("checkout", "--quiet", "main")
     made.commit("talk", {"contracts/sentiment.yaml": first})
@@ -192,11 +193,11 @@ def test_the_reports_stay_small(made, kind):
 
 
 def test_a_name_that_each_sample_would_repeat_has_a_limit(made):
-    long = ENDS.replace("type: contains", f"name: {'n' * 201}, type: contains")
+    long = edited(ENDS, "type: contains", f"name: {'n' * 201}, type: contains")
     made.commit("long name", {"contracts/sentiment.yaml": long})
     assert main(["check", "--base", "main"]) == 2
     made.commit("name", {"contracts/sentiment.yaml": long.replace("n" * 201, "n" * 200)})
     assert _check(lambda body: "at the very end") == 0
-    model = ENDS.replace("openai/gpt-4o-mini", "openai/" + "m" * 500)
+    model = edited(ENDS, "openai/gpt-4o-mini", "openai/" + "m" * 500)
     made.commit("model", {"contracts/sentiment.yaml": model})
     assert main(["check", "--base", "main"]) == 2

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 
 from gatekeeper.cli.main import main
@@ -152,7 +153,7 @@ def test_a_text_that_turns_into_a_list_of_messages_is_also_sent_as_text(run_gate
 
 
 def test_a_list_of_messages_stays_one(run_gate):
-    head = repository("p.yaml#a", LISTED.replace("Good", "Good, kind"))
+    head = repository("p.yaml#a", edited(LISTED, "Good", "Good, kind"))
     answered = run_gate(repository("p.yaml#a", LISTED), head, answer=answer, policy=STRICT)
     assert (answered.exit_code, answered.reasons() & {"weakened"}) == (0, set())
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.edited_text import edited
 from support.openai_server import OpenAIServer
 
 from gatekeeper.action.events import Command, read_command
@@ -37,7 +38,7 @@ def suite(*prompts: Any, providers: Any = ("openai:gpt-4o-mini",), **others: Any
 
 
 BASE = {PATH: suite(GOOD)}
-BROKEN = suite(GOOD).replace("defaultTest", "defaultTests")
+BROKEN = edited(suite(GOOD), "defaultTest", "defaultTests")
 TEXT = {"evals/word.txt": GOOD}
 LONG = "".join(f"Rule {number}: answer the question as a friend would.\n" for number in range(9))
 
@@ -239,7 +240,7 @@ def test_a_broken_suite_is_not_removed_to_move_its_prompt(run_gate, head, verdic
 
 
 TWINS = {"evals/a.yaml": native("twin"), "evals/b.yaml": native("twin"), **TEXT}
-THIRD = {"evals/c.yaml": native("third").replace("word.txt", "third.txt")}
+THIRD = {"evals/c.yaml": edited(native("third"), "word.txt", "third.txt")}
 THIRD |= {"evals/third.txt": GOOD}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -20,7 +21,7 @@ from support.recorded_repository import contract_files, csv
 
 STRICT = "on_weakening: require_waiver\n"
 MORE = "contracts/new.jsonl"
-TWO = NO_SLO.replace("  - file: words.csv\n", "  - file: words.csv\n  - file: new.jsonl\n")
+TWO = edited(NO_SLO, "  - file: words.csv\n", "  - file: words.csv\n  - file: new.jsonl\n")
 BASE = contract_files(NO_SLO, MANY, all_say("ok") | some_say("no", 20))
 
 
@@ -49,7 +50,7 @@ def test_new_fixtures_cannot_join_the_old_ones_unnoticed(run_gate, added):
 
 
 def test_new_fixtures_with_clusters_of_their_own_weaken_nothing(run_gate):
-    others = rows("all", note="1").replace('"word": "', '"word": "other ')
+    others = edited(rows("all", note="1"), '"word": "', '"word": "other ')
     base = BASE | contract_files(
         NO_SLO, (*MANY, *(f"other {word}" for word in MANY)), some_say("no", 20)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, check, write_contract
 
@@ -13,15 +14,15 @@ from gatekeeper.cli.main import main
 # What is written over the sound repository at head; what the error must say.
 FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {
     "broken YAML": (
-        {"contracts/words.yaml": GOOD.replace("fixtures:", "fixtures: [")},
+        {"contracts/words.yaml": edited(GOOD, "fixtures:", "fixtures: [")},
         ["contracts/words.yaml:"],
     ),
     "unknown key": (
-        {"contracts/words.yaml": GOOD.replace("checks:", "cheks:")},
+        {"contracts/words.yaml": edited(GOOD, "checks:", "cheks:")},
         ["contracts/words.yaml:", "cheks", "checks"],
     ),
     "missing prompt": (
-        {"contracts/words.yaml": GOOD.replace("words.txt", "wordz.txt")},
+        {"contracts/words.yaml": edited(GOOD, "words.txt", "wordz.txt")},
         ["contracts/words.yaml:4:", "prompts/wordz.txt"],
     ),
     "undefined variable": (
@@ -29,7 +30,7 @@ FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {
         ["prompts/words.txt:2", "wrod"],
     ),
     "fixture file missing": (
-        {"contracts/words.yaml": GOOD.replace("words.csv", "worms.csv")},
+        {"contracts/words.yaml": edited(GOOD, "words.csv", "worms.csv")},
         ["contracts/words.yaml:", "worms.csv"],
     ),
     "fixture file empty": ({"contracts/words.csv": ""}, ["contracts/words.csv"]),
@@ -38,19 +39,19 @@ FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {
         ["contracts/words.csv:3", "contracts/words.csv:2", "a"],
     ),
     "regex that does not compile": (
-        {"contracts/words.yaml": GOOD.replace("pattern: ok", "pattern: '(ok'")},
+        {"contracts/words.yaml": edited(GOOD, "pattern: ok", "pattern: '(ok'")},
         ["contracts/words.yaml:", "(ok"],
     ),
     "schema that is not one": (
         {
-            "contracts/words.yaml": GOOD.replace(
-                "{type: regex, pattern: ok}", "{type: json_schema, schema: {type: wrong}}"
+            "contracts/words.yaml": edited(
+                GOOD, "{type: regex, pattern: ok}", "{type: json_schema, schema: {type: wrong}}"
             )
         },
         ["contracts/words.yaml:", "schema"],
     ),
     "unknown check": (
-        {"contracts/words.yaml": GOOD.replace("type: regex", "type: regexp")},
+        {"contracts/words.yaml": edited(GOOD, "type: regex", "type: regexp")},
         ["contracts/words.yaml:", "regexp", "regex"],
     ),
 }
@@ -132,7 +133,7 @@ def test_a_repository_without_contracts_is_told_how_to_begin(git_repository, cap
 )
 def test_an_unknown_model_is_the_authors_mistake(model, words, repository, tmp_path, capsys):
     repository.write(
-        "contracts/words.yaml", GOOD.replace("recorded/contracts/words.samples.jsonl", model)
+        "contracts/words.yaml", edited(GOOD, "recorded/contracts/words.samples.jsonl", model)
     )
     repository.commit("another model")
     out = tmp_path / "out"
@@ -198,7 +199,7 @@ def test_a_model_that_is_not_there_is_told_with_its_line_by_every_command(
     command, model, word, repository, tmp_path, capsys
 ):
     repository.write(
-        "contracts/words.yaml", GOOD.replace("recorded/contracts/words.samples.jsonl", model)
+        "contracts/words.yaml", edited(GOOD, "recorded/contracts/words.samples.jsonl", model)
     )
     repository.commit("another model")
     more = [] if command in ("affected", "validate") else ["--out", str(tmp_path / "out")]
@@ -220,7 +221,7 @@ def test_a_misspelt_model_is_told_with_its_line(command, repository, tmp_path, c
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     repository.write(
         "contracts/words.yaml",
-        GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mni"),
+        edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mni"),
     )
     repository.commit("another model")
     more = ["--base", "main"] if command == "affected" else []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, answers, some_say
 from support.recorded_repository import PROMPT, contract_files
 
@@ -112,7 +113,7 @@ def test_too_few_nights_of_base_weigh_nothing(
 
 def test_a_contract_that_head_wrote_has_no_past(check_of: Any, nights_of: Any) -> None:
     past = nights_of(12)
-    lenient = NO_SLO.replace("pattern: ok", "pattern: k")
+    lenient = edited(NO_SLO, "pattern: ok", "pattern: k")
     assert lenient != NO_SLO
     change = {PROMPT_FILE: OTHER, CONTRACT: lenient}
     checked = check_of(FILES, change, "--history", str(past))

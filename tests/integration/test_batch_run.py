@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.anthropic_batch_server import AnthropicBatchServer
 from support.batch_server import BatchServer, Fault, Submitted
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.native_clients import CLAUDE, OPENAI, point_at
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
@@ -26,7 +27,7 @@ from gatekeeper.runs.answers.files import UNFINISHED, refuse_unfinished_batches
 
 CONTRACT_FILE = "contracts/sentiment.yaml"
 POLICY_FILE = ".github/gatekeeper.yml"
-ADAPTIVE = CONTRACT.replace("samples: 1, mode: fixed", "samples: 3, mode: adaptive")
+ADAPTIVE = edited(CONTRACT, "samples: 1, mode: fixed", "samples: 3, mode: adaptive")
 FIXTURES = 24
 
 
@@ -84,7 +85,7 @@ def test_a_run_in_batches_asks_all_in_one_and_ends_like_any_other(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    short = ADAPTIVE.replace("{temperature: 0}", "{temperature: 0, max_tokens: 9}")
+    short = edited(ADAPTIVE, "{temperature: 0}", "{temperature: 0, max_tokens: 9}")
     made = suite(short.replace(MODEL, model))
     with kind(said) as server:
         point_at(server.url, monkeypatch)
@@ -161,15 +162,19 @@ def test_an_answer_that_a_batch_lost_for_good_is_asked_for_once_more(
     assert result_of(tmp_path / "out")["calls"]["failed"] == 0
 
 
-LATENCY = CONTRACT.replace("checks:\n", "checks:\n  - {type: latency, max_ms: 9}\n")
+LATENCY = edited(CONTRACT, "checks:\n", "checks:\n  - {type: latency, max_ms: 9}\n")
 MODEL = "openai/gpt-4o-mini"
 REFUSED = {
     "latency": (CONTRACT + "slo: {latency_p95_ms: 4000}\n", ""),
     "first token": (CONTRACT + "slo: {ttft_p95_ms: 4000}\n", ""),
-    "first token check": (LATENCY.replace("latency, max", "ttft, max"), ""),
+    "first token check": (edited(LATENCY, "latency, max", "ttft, max"), ""),
     "latency check inside another": (
-        LATENCY.replace("{type: latency", "{type: any_of, checks: [{type: latency").replace(
-            "max_ms: 9}", "max_ms: 9}]}"
+        edited(
+            LATENCY,
+            "{type: latency",
+            "{type: any_of, checks: [{type: latency",
+            "max_ms: 9}",
+            "max_ms: 9}]}",
         ),
         "",
     ),
@@ -181,10 +186,10 @@ REFUSED = {
         CONTRACT.replace(MODEL, "groq/llama-3.3-70b-versatile"),
         "",
     ),
-    "local": (CONTRACT.replace("openai/gpt-4o-mini", "local/smollm2"), ""),
+    "local": (edited(CONTRACT, "openai/gpt-4o-mini", "local/smollm2"), ""),
     "litellm": (CONTRACT, "providers: {openai: litellm}\n"),
-    "only litellm": (CONTRACT.replace("openai/gpt-4o-mini", "openai/o3-mini"), ""),
-    "no price": (CONTRACT.replace("openai/gpt-4o-mini", "openai/my-own"), ""),
+    "only litellm": (edited(CONTRACT, "openai/gpt-4o-mini", "openai/o3-mini"), ""),
+    "no price": (edited(CONTRACT, "openai/gpt-4o-mini", "openai/my-own"), ""),
     "too dear": (CONTRACT, "limits: {cost_usd: 0.000001}\n"),
 }
 
@@ -210,7 +215,7 @@ def test_a_model_that_no_batch_takes_is_refused_for_that_and_not_for_its_price(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = suite(CONTRACT.replace("openai/gpt-4o-mini", "local/smollm2"))
+    made = suite(edited(CONTRACT, "openai/gpt-4o-mini", "local/smollm2"))
     assert main(arguments(made, tmp_path / "out", "--batch")) == 2
     said = capsys.readouterr().err
     assert "local/smollm2" in said
@@ -304,7 +309,7 @@ class TestAnInterruptedRun:
 
 def both(made: GitRepository, contract: str) -> None:
     """Add a contract of another model, so that its requests go into a batch of their own."""
-    named = contract.replace("name: sentiment", "name: other").replace(MODEL, "openai/gpt-4o")
+    named = edited(contract, "name: sentiment", "name: other", MODEL, "openai/gpt-4o")
     made.commit("other", {"contracts/other.yaml": named})
 
 

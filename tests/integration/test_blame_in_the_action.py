@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.github_reviews import FakeFile
 from support.github_server import FakeGithub
@@ -94,7 +95,7 @@ def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     policy = {".github/gatekeeper.yml": "blame: {cost_usd: 0.30}\n"}
-    worse = GOOD.replace(" Answer with that one word.", "\nTake your time.")
+    worse = edited(GOOD, " Answer with that one word.", "\nTake your time.")
     change = PullRequest.make(tmp_path, {PROMPT: worse}, fixtures=FEW, more=policy)
     code, result, comment = run(change, github, model, monkeypatch, tmp_path)
     assert code == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.bot_comments import AFTER, BEFORE, CheckedPull
+from support.edited_text import edited
 from support.github_objects import FakeRun
 from support.github_server import BOT, FakeGithub, Fault
 from support.openai_server import OpenAIServer
@@ -108,7 +109,7 @@ def test_accepting_covers_the_regression(opened: Open) -> None:
 
 @pytest.mark.long
 def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
-    contract = CONTRACT.replace("fixed", "adaptive") + "slo: {success_rate: 0.9}\n"
+    contract = edited(CONTRACT, "fixed", "adaptive") + "slo: {success_rate: 0.9}\n"
     checked_pull = opened(fixtures=FIXTURES, **{"contracts/sentiment.yaml": contract})
     assert checked_pull.run_check() == 1
     (found,) = checked_pull.result()["contracts"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
@@ -26,9 +27,7 @@ SLO = (
     "{success_rate: 0.9, checks: {says-ok: {target: 0.95, window: 7d}}, "
     "latency_p95_ms: 500, repair_rate: 0.02, cost_per_call_usd: 1}"
 )
-CONTRACT = GOOD.replace("pattern: ok}", "pattern: ok, name: says-ok}").replace(
-    "{success_rate: 0.5}", SLO
-)
+CONTRACT = edited(GOOD, "pattern: ok}", "pattern: ok, name: says-ok}", "{success_rate: 0.5}", SLO)
 TOLD = ("events", "budget", "spent", "left", "burn_rate", "burning", "window", "frozen_until")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.checked import CheckOf
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import result_of
@@ -33,7 +34,7 @@ groups:
     params: {temperature: 0.7}
     slo: {success_rate: 0.5}
 """
-SAME = TONE.replace("temperature: 0.7", "temperature: 0").replace("tone:", "same:")
+SAME = edited(TONE, "temperature: 0.7", "temperature: 0", "tone:", "same:")
 NAMES = tuple(f"Ann{number}" for number in range(12))
 PROMPT = "Politely write to {{ name }}.\n"
 
@@ -93,9 +94,9 @@ def test_no_request_is_sent_twice(
 def test_a_group_sends_what_the_mode_of_its_contract_adds(
     repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    contract = CONTRACT.replace("checks: [", "mode: assist\nchecks: [{type: length, max: 30}, ")
+    contract = edited(CONTRACT, "checks: [", "mode: assist\nchecks: [{type: length, max: 30}, ")
     # No words can be made of the group's own check.
-    tone = TONE.replace("type: contains, value: please, ignore_case: true", "type: pii")
+    tone = edited(TONE, "type: contains, value: please, ignore_case: true", "type: pii")
     run(repository, tmp_path, contract + tone)
     sent = [body["messages"][-1]["content"] for body in server.requests]
     assert len(sent) == 48
@@ -118,11 +119,11 @@ WORSE = {"contracts/prompt.md": "Write to {{ name }}.\n"}
     ("groups", "code"),
     [
         ("", "removed"),
-        (TONE.replace("tone:", "style:"), "removed"),
-        (TONE.replace("ignore_case: true", "severity: warn"), None),
-        (TONE.replace("value: please", "value: a"), "regression"),
-        (TONE.replace("samples: 3", "samples: 1"), "regression"),
-        (TONE.replace("temperature: 0.7", "temperature: 1"), "regression"),
+        (edited(TONE, "tone:", "style:"), "removed"),
+        (edited(TONE, "ignore_case: true", "severity: warn"), None),
+        (edited(TONE, "value: please", "value: a"), "regression"),
+        (edited(TONE, "samples: 3", "samples: 1"), "regression"),
+        (edited(TONE, "temperature: 0.7", "temperature: 1"), "regression"),
         (SAME, "removed"),
     ],
 )
@@ -146,14 +147,18 @@ def test_a_new_group_is_compared_on_both_prompts(check_of: CheckOf) -> None:
 
 
 def test_a_group_and_another_contract_cannot_have_one_name(check_of: CheckOf) -> None:
-    other = CONTRACT.replace("name: mail", "name: mail.tone")
+    other = edited(CONTRACT, "name: mail", "name: mail.tone")
     assert check_of(files(), {**WORSE, "contracts/other.yaml": other}).code == 2
 
 
 @pytest.mark.long
 def test_a_file_that_only_a_group_names_affects_the_contract(check_of: CheckOf) -> None:
-    groups = TONE.replace("type: contains, value: please, ignore_case: true", "{}").replace(
-        "{{}}", "{python: tone.py:good}"
+    groups = edited(
+        TONE,
+        "type: contains, value: please, ignore_case: true",
+        "{}",
+        "{{}}",
+        "{python: tone.py:good}",
     )
     base = {**files(CONTRACT + groups), "contracts/tone.py": "def good(output): return True\n"}
     head = {"contracts/tone.py": "def good(output): return len(output) > 0\n"}

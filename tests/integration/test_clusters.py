@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.proposals import FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say, some_say
 from support.recorded_repository import GOOD, contract_files, result_of
@@ -72,7 +73,7 @@ def test_joining_alone_is_a_weakening(check_of: Any) -> None:
 
 
 def test_another_name_is_none(check_of: Any) -> None:
-    found = check_of(base(2), {FIXTURES: rows(2).replace("family", "kin")})
+    found = check_of(base(2), {FIXTURES: edited(rows(2), "family", "kin")})
     assert found.result["contracts"] == []
 
 

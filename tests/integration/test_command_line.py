@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
@@ -224,7 +225,7 @@ def test_affected_says_what_the_check_would_refuse(most, repository, monkeypatch
 
 def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, capsys):
     repository.commit(
-        "second", {"contracts/again.yaml": GOOD.replace("name: words", "name: again")}
+        "second", {"contracts/again.yaml": edited(GOOD, "name: words", "name: again")}
     )
     contracts = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
     assert [contract["level"] for contract in contracts] == [pytest.approx(0.049)] * 2
@@ -261,7 +262,7 @@ def test_where_nothing_is_compared_there_is_no_margin_to_see(
     write_contract(made)
     made.commit("sound")
     made.branch("pr")
-    bare = GOOD.replace("slo: {success_rate: 0.5}\n", f"slo: {objective}\n" if objective else "")
+    bare = edited(GOOD, "slo: {success_rate: 0.5}\n", f"slo: {objective}\n" if objective else "")
     more = f"sampling: {{samples: {samples}}}\n"
     made.commit("only the contract", {"contracts/words.yaml": bare + more})
 
@@ -277,7 +278,7 @@ def test_the_base_contracts_own_settings_are_no_other_contract(git_repository, c
     write_contract(made)
     made.commit("sound")
     made.branch("pr")
-    warmer = GOOD.replace("prompt:", "params: {temperature: 1}\nprompt:")
+    warmer = edited(GOOD, "prompt:", "params: {temperature: 1}\nprompt:")
     assert warmer != GOOD
     made.commit("both", {"contracts/words.yaml": warmer, "prompts/words.txt": OTHER})
 
@@ -319,7 +320,7 @@ def test_a_missing_key_is_the_authors_mistake_before_any_call(
     repository, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    hosted = GOOD.replace("model: recorded/contracts/words.samples.jsonl", "model: openai/gpt-4o")
+    hosted = edited(GOOD, "model: recorded/contracts/words.samples.jsonl", "model: openai/gpt-4o")
     repository.commit("hosted", {"contracts/words.yaml": hosted})
     out = tmp_path / "out"
 
@@ -342,7 +343,7 @@ def left_out(result: dict[str, Any]) -> list[str]:
     [
         ("prompts/words.txt", "Utter {{ word }}.\n", ["contracts/words.yaml"]),
         ("prompts/new.txt", "Nobody watches {{ word }}.\n", ["prompts/new.txt"]),
-        ("contracts/new.yaml", GOOD.replace("name: words", "name: new"), ["contracts/new.yaml"]),
+        ("contracts/new.yaml", edited(GOOD, "name: words", "name: new"), ["contracts/new.yaml"]),
         ("contracts/words.yaml", "contract: [\n", [""]),
         ("README.md", "Notes.\n", []),
         ("contracts/words.yaml", f"{GOOD}# a comment\n", []),
@@ -389,7 +390,7 @@ def test_an_unfinished_run_is_not_the_past(repository, tmp_path):
 
 
 def test_a_contract_that_turns_to_a_copy_leaves_its_prompt_unwatched(repository, tmp_path):
-    turned = GOOD.replace("words.txt", "copy.txt")
+    turned = edited(GOOD, "words.txt", "copy.txt")
     repository.commit(
         "turn", {"contracts/words.yaml": turned, "prompts/copy.txt": "Say {{ word }}.\n"}
     )

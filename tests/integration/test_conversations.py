@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
@@ -88,7 +89,7 @@ def test_the_last_answer_of_each_conversation_is_evaluated(
 
 def test_a_prompt_that_forgets_is_a_regression(repository: GitRepository, tmp_path: Path) -> None:
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Remember", "Forget"))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Remember", "Forget"))
     repository.commit("forget")
     assert check(repository, tmp_path / "out") == 1
     reasons = result_of(tmp_path / "out")["contracts"][0]["reasons"]
@@ -99,7 +100,7 @@ def test_changed_turns_are_a_weakening_and_the_old_ones_still_apply(
     repository: GitRepository, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Remember", "Forget"))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Remember", "Forget"))
     repository.write("contracts/names.jsonl", rows(["Say anything."]))
     repository.commit("ask less")
     assert check(repository, tmp_path / "out") == 1
@@ -131,14 +132,14 @@ def test_what_is_no_list_of_texts_is_refused(
 def test_a_check_may_evaluate_an_earlier_answer(repository: GitRepository, tmp_path: Path) -> None:
     own = "[{type: contains, value: heard 2, turn: 1}, {type: contains, value: Ann, turn: 3}]"
     repository.write(
-        "contracts/memory.yaml", CONTRACT.replace('[{type: contains, value: "{{ name }}"}]', own)
+        "contracts/memory.yaml", edited(CONTRACT, '[{type: contains, value: "{{ name }}"}]', own)
     )
     repository.commit("turns")
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", *where]) == 0
-    wrong = own.replace("heard 2, turn: 1", "heard 2, turn: 2")
+    wrong = edited(own, "heard 2, turn: 1", "heard 2, turn: 2")
     repository.write(
-        "contracts/memory.yaml", CONTRACT.replace('[{type: contains, value: "{{ name }}"}]', wrong)
+        "contracts/memory.yaml", edited(CONTRACT, '[{type: contains, value: "{{ name }}"}]', wrong)
     )
     repository.commit("wrong")
     assert main(["run", *where]) == 1
@@ -149,7 +150,7 @@ def test_a_check_may_evaluate_an_earlier_answer(repository: GitRepository, tmp_p
 
 @pytest.mark.parametrize("turn", ["4", "0", "first", "true"])
 def test_an_answer_that_no_fixture_has_is_refused(repository: GitRepository, turn: str) -> None:
-    changed = CONTRACT.replace('"{{ name }}"', f'"{{{{ name }}}}", turn: {turn}')
+    changed = edited(CONTRACT, '"{{ name }}"', f'"{{{{ name }}}}", turn: {turn}')
     repository.write("contracts/memory.yaml", changed)
     repository.commit("turns")
     assert main(["validate", "--repo", str(repository.path)]) == 2
@@ -157,9 +158,9 @@ def test_an_answer_that_no_fixture_has_is_refused(repository: GitRepository, tur
 
 def test_another_answer_is_a_weakening(repository: GitRepository, tmp_path: Path) -> None:
     repository.branch("pr")
-    changed = CONTRACT.replace('value: "{{ name }}"', "value: heard, turn: 1")
+    changed = edited(CONTRACT, 'value: "{{ name }}"', "value: heard, turn: 1")
     repository.write("contracts/memory.yaml", changed)
-    repository.write("contracts/prompt.md", PROMPT.replace("Remember", "Forget"))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Remember", "Forget"))
     repository.commit("turns")
     assert check(repository, tmp_path / "out") == 1
     contract = result_of(tmp_path / "out")["contracts"][0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import GOOD, PROMPT, WORDS, answers, csv, result_of, write_contract
@@ -108,10 +109,10 @@ def test_a_revision_is_measured_to_be_compared_with_a_run(repository, model, tmp
 
 def test_fixtures_and_contracts_of_one_side_are_named_and_left_out(repository, model, tmp_path):
     earlier = run(repository, "main", tmp_path / "earlier")
-    other = GOOD.replace("name: words", "name: others")
+    other = edited(GOOD, "name: words", "name: others")
     repository.write(
         "contracts/others.yaml",
-        other.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini"),
+        edited(other, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini"),
     )
     repository.write("contracts/words.csv", csv(MANY[:20]))
     repository.commit("fewer words, another contract")

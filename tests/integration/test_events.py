@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub, Fault
 from support.machine_needs import ROOT_USER
@@ -19,8 +20,8 @@ from support.pull_request import BROKEN, CONTRACT, FEW, PROMPT
 from gatekeeper.git.data_branch import DataBranch, PushRefusedError
 
 HISTORY = "history.jsonl"
-OWN_FIXTURES = CONTRACT.replace("name: sentiment", "name: other").replace(
-    "../prompts/sentiment.md", "../prompts/other.md"
+OWN_FIXTURES = edited(
+    CONTRACT, "name: sentiment", "name: other", "../prompts/sentiment.md", "../prompts/other.md"
 )
 OTHER: dict[str, str | bytes] = {
     "contracts/other.yaml": OWN_FIXTURES,

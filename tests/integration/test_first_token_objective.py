@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
@@ -16,7 +17,8 @@ from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 from gatekeeper.cli.main import main
 
 TIMED = CONTRACT + "slo: {ttft_p95_ms: 60000}\n"
-CHECKED = CONTRACT.replace(
+CHECKED = edited(
+    CONTRACT,
     "checks:\n",
     "checks:\n  - {type: any_of, severity: warn, checks: [{type: ttft, max_ms: 60000}]}\n",
 )
@@ -105,7 +107,7 @@ def test_a_recording_without_the_time_is_inconclusive(propose: Propose, tmp_path
     ("policy", "contract"),
     [
         ("providers: {openai: litellm}\n", TIMED),
-        ("", TIMED.replace("gpt-4o-mini\nparams: {temperature: 0}", "o3-mini")),
+        ("", edited(TIMED, "gpt-4o-mini\nparams: {temperature: 0}", "o3-mini")),
     ],
 )
 def test_what_only_litellm_can_ask_is_refused_before_any_call(

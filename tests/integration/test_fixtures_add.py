@@ -9,11 +9,12 @@ import signal
 
 import pytest
 import yaml
+from support.edited_text import edited
 from support.recorded_repository import GOOD, csv
 
 from gatekeeper.cli.main import main
 
-CONTRACT = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+CONTRACT = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
     assert add(repository, log) == 2
     repository.write(
         "contracts/words.yaml",
-        CONTRACT.replace("{file: words.csv}", "{file: words.csv}, {file: words.from-logs.jsonl}"),
+        edited(CONTRACT, "{file: words.csv}", "{file: words.csv}, {file: words.from-logs.jsonl}"),
     )
     assert main(["validate", "--repo", str(repository.path)]) == 0
 

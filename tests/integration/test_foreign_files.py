@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.checked import CheckOf
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.record_all import record_all
 from support.recorded_repository import WORDS, recording
@@ -178,7 +179,7 @@ def test_a_converted_file_whose_prompt_is_still_used_is_not_to_be_deleted(
     assert f"next: remove {tests} from {file}," in said
     assert "do not delete the file, because native/words.yaml uses its prompt" in said
 
-    without = text.split("testData")[0].replace("sample: {input: tree}\n", "")
+    without = edited(text.split("testData")[0], "sample: {input: tree}\n", "")
     repository.write_all({file: without})
     assert main(["validate", *where]) == 0
     assert "1 contract valid" in capsys.readouterr().out
@@ -250,7 +251,7 @@ def test_each_report_says_what_is_not_run(check_of: CheckOf, tmp_path: Path) -> 
 
 def test_an_unchanged_prompt_and_a_lost_test_are_told_apart(check_of: CheckOf) -> None:
     foreign, _, answered, file = CASES["github"]
-    fewer = foreign[file].replace("  - input: tree\n", "")
+    fewer = edited(foreign[file], "  - input: tree\n", "")
     found = check_of({**foreign, **POLICY, RECORDING: answered}, {file: fewer})
     assert found.contract["weakened"]
     assert [a["path"] for a in found.contract["affected_by"]] == [file]

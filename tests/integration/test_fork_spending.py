@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
+from support.edited_text import edited
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, FIXTURES, HARMLESS, PROMPT
 
 POLICY = ".github/gatekeeper.yml"
 CONTRACT_PATH = "contracts/sentiment.yaml"
-EXPENSIVE = CONTRACT.replace("samples: 1,", "samples: 100,")
+EXPENSIVE = edited(CONTRACT, "samples: 1,", "samples: 100,")
 """4,800 calls, where the policy that nobody wrote allows 2,000."""
 REFUSED = "comes from a fork, no model was called"
 

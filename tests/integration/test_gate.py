@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, answers, check, csv, result_of, write_contract
 
@@ -77,7 +78,7 @@ def test_a_change_that_touches_no_prompt_calls_no_model(repository, tmp_path, ca
 @pytest.mark.parametrize(
     "files",
     [
-        {"contracts/words.yaml": GOOD.replace("# what the prompt promises", "# a comment")},
+        {"contracts/words.yaml": edited(GOOD, "# what the prompt promises", "# a comment")},
         {"contracts/words.yaml": GOOD.replace("\n", "\r\n")},
         {"prompts/words.txt": "Say {{ word }}.\r\n"},
     ],
@@ -92,7 +93,7 @@ def test_comments_and_line_ends_run_nothing(files, repository, tmp_path):
 def test_a_renamed_prompt_runs_nothing(repository, tmp_path):
     repository.rename("prompts/words.txt", "prompts/the words.txt")
     repository.commit(
-        "rename", {"contracts/words.yaml": GOOD.replace("words.txt", "the words.txt")}
+        "rename", {"contracts/words.yaml": edited(GOOD, "words.txt", "the words.txt")}
     )
 
     assert check(repository, tmp_path) == 0
@@ -127,7 +128,7 @@ def test_a_pull_request_cannot_allow_itself_anything(repository, tmp_path):
 
 
 def test_a_weakened_contract_does_not_hide_a_regression(repository, tmp_path):
-    loose = GOOD.replace("pattern: ok", "pattern: '.'")
+    loose = edited(GOOD, "pattern: ok", "pattern: '.'")
     repository.commit("weaken", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
 
     assert check(repository, tmp_path) == 1
@@ -139,7 +140,7 @@ def test_a_weakened_contract_does_not_hide_a_regression(repository, tmp_path):
 
 
 def test_the_comment_leads_with_what_the_base_contract_found(repository, tmp_path):
-    loose = GOOD.replace("pattern: ok", "pattern: '.'")
+    loose = edited(GOOD, "pattern: ok", "pattern: '.'")
     repository.commit("weaken", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
     check(repository, tmp_path)
 
@@ -161,7 +162,7 @@ def test_removing_the_fixtures_that_broke_does_not_hide_a_regression(repository,
 
 
 def test_a_weakened_contract_that_satisfies_the_old_one_passes(repository, tmp_path):
-    loose = GOOD.replace("success_rate: 0.5", "success_rate: 0.4")
+    loose = edited(GOOD, "success_rate: 0.5", "success_rate: 0.4")
     repository.commit("weaken", {"contracts/words.yaml": loose})
 
     assert check(repository, tmp_path) == 0
@@ -177,11 +178,11 @@ def test_a_weakened_contract_that_satisfies_the_old_one_passes(repository, tmp_p
 
 
 def test_a_new_contract_is_checked_by_its_objectives(repository, tmp_path):
-    fresh = GOOD.replace("name: words", "name: fresh").replace("words.txt", "other.txt")
+    fresh = edited(GOOD, "name: words", "name: fresh", "words.txt", "other.txt")
     repository.commit(
         "new",
         {
-            "contracts/fresh.yaml": fresh.replace("success_rate: 0.5", "success_rate: 0.9"),
+            "contracts/fresh.yaml": edited(fresh, "success_rate: 0.5", "success_rate: 0.9"),
             "prompts/other.txt": OTHER,
         },
     )
@@ -191,7 +192,7 @@ def test_a_new_contract_is_checked_by_its_objectives(repository, tmp_path):
 
 
 def test_a_new_contract_without_objectives_is_no_silent_pass(repository, tmp_path):
-    fresh = GOOD.replace("name: words", "name: fresh").replace("slo: {success_rate: 0.5}", "")
+    fresh = edited(GOOD, "name: words", "name: fresh", "slo: {success_rate: 0.5}", "")
     repository.commit("new", {"contracts/fresh.yaml": fresh})
 
     assert check(repository, tmp_path) == 0
@@ -305,7 +306,7 @@ def test_a_spent_error_budget_freezes_the_prompt(failed, code, repository, tmp_p
 def _recorded(prompt: str) -> str:
     from support.recorded_repository import recording
 
-    rendered = {prompt.removesuffix("\n").replace("{{ word }}", w): "ok" for w in MANY}
+    rendered = {edited(prompt.removesuffix("\n"), "{{ word }}", w): "ok" for w in MANY}
     return recording(rendered)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 OTHER = "Please say {{ word }}.\n"
@@ -18,7 +19,7 @@ def codes(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 def test_few_fixtures_are_inconclusive_and_the_policy_decides(git_repository, tmp_path):
     few = git_repository("few")
-    bare = GOOD.replace("slo: {success_rate: 0.5}\n", "")
+    bare = edited(GOOD, "slo: {success_rate: 0.5}\n", "")
     write_contract(few, bare, WORDS[:3], answers(OTHER, dict.fromkeys(WORDS[:3], "ok")))
     few.commit("sound")
     few.branch("pr")

@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 from support import scripted_author
+from support.edited_text import edited
 from support.generate_fixtures import CONTRACT, FIXTURES, PROMPT_FILE, SPEC
 from support.openai_server import Reply, bad_request, unauthorized
 from support.scripted_author import MODEL, PROMPT, author, stage_of
@@ -297,7 +298,7 @@ def test_a_person_accepts_proposed_answers(generated, generate, capsys):
 
     # The check that the command names is one that the contract can have.
     contract = generated.path / CONTRACT
-    contract.write_text(contract.read_text().replace("checks:\n", f"checks:\n- {EXAMPLE}\n"))
+    contract.write_text(edited(contract.read_text(), "checks:\n", f"checks:\n- {EXAMPLE}\n"))
     assert main(["validate"]) == 0
     assert generate(*flags, answer=quality_author())[0] == 0
     capsys.readouterr()

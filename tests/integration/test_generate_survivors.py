@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.openai_server import OpenAIServer
 from support.recorded_repository import csv
 from support.scripted_author import stage_of
@@ -74,14 +75,14 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
     assert (repository.path / SURVIVORS).read_text("utf-8") == written
 
     # With these fixtures, the contract has something that the part decides.
-    contract = WITH_OBJECTIVE.replace("csv}]", "csv}, {file: words.survivors.jsonl}]")
+    contract = edited(WITH_OBJECTIVE, "csv}]", "csv}, {file: words.survivors.jsonl}]")
     repository.write("contracts/words.yaml", contract)
     assert main(["validate"]) == 0
 
 
 @pytest.mark.long
 def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
-    repository.write("prompts/words.txt", PROMPT.replace("Answer with no if the word", "Say it if"))
+    repository.write("prompts/words.txt", edited(PROMPT, "Answer with no if the word", "Say it if"))
     repository.write("contracts/words.yaml", WITH_OBJECTIVE)
     repository.write("contracts/words.csv", csv((LONG, *(f"word{n:02}" for n in range(20)))))
     assert main(["mutate", "words", "--mutations", "drop"]) == 0
@@ -117,9 +118,9 @@ def test_a_file_that_does_not_fit_is_refused(repository, capsys, spoil):
     elif spoil == "rubbish":
         path.write_text("[1]", "utf-8")
     elif spoil == "other prompt":
-        path.write_text(path.read_text("utf-8").replace("prompts/words.txt", "a.txt"), "utf-8")
+        path.write_text(edited(path.read_text("utf-8"), "prompts/words.txt", "a.txt"), "utf-8")
     else:
-        repository.write("prompts/words.txt", PROMPT.replace("tables", "chairs"))
+        repository.write("prompts/words.txt", edited(PROMPT, "tables", "chairs"))
     assert main([*GENERATE, "--for-survivors"]) == 2
     assert "mutat" in capsys.readouterr().err
     assert not (repository.path / SURVIVORS).exists()

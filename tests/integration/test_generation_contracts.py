@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from support.broken_answers import BROKEN, READS
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.own_contracts import ROOT, assert_can_pass_and_fail, own_files, recorded
 from support.recorded_repository import result_of
@@ -132,7 +133,7 @@ def test_answers_of_a_person_follow_a_changed_prompt_and_those_of_a_model_do_not
     assert not {row["request"] for row in after} & {row["request"] for row in old}
     assert [row["output_raw"] for row in after] == [row["output_raw"] for row in old]
 
-    measured = before.replace('"by-hand"', '"openai/gpt-4o-mini"')
+    measured = edited(before, '"by-hand"', '"openai/gpt-4o-mini"')
     recording.write_text(measured, "utf-8")
     assert rewrite([], tmp_path) == []
     with pytest.raises(ValueError, match="openai/gpt-4o-mini answered allergens"):

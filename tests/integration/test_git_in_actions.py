@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.git_server import GitServer
 from support.github_server import FakeGithub
@@ -187,8 +188,8 @@ def test_contents_left_out_are_fetched_together(remote: Remote) -> None:
     many: dict[str, str | bytes] = {}
     for number in range(40):
         name = f"task-{number}"
-        text = CONTRACT.replace("name: sentiment", f"name: {name}")
-        many[f"contracts/{name}.yaml"] = text.replace("/sentiment.md", f"/{name}.md")
+        text = edited(CONTRACT, "name: sentiment", f"name: {name}")
+        many[f"contracts/{name}.yaml"] = edited(text, "/sentiment.md", f"/{name}.md")
         many[f"prompts/{name}.md"] = GOOD + f"{number}\n"
     remote.propose(break_prompt, many)
     remote.fetch(remote.merge, "--depth=1", "--filter=blob:none")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.git_server import GitServer
 from support.pull_request import BROKEN, CONTRACT, PROMPT
@@ -39,7 +40,7 @@ def delete_contract(made: GitRepository) -> None:
 
 def rename_prompt(made: GitRepository) -> None:
     made.rename(PROMPT, "prompts/mood.md")
-    made.write(CONTRACT_PATH, CONTRACT.replace("sentiment.md", "mood.md"))
+    made.write(CONTRACT_PATH, edited(CONTRACT, "sentiment.md", "mood.md"))
 
 
 def change_readme(made: GitRepository) -> None:
@@ -120,7 +121,7 @@ def test_names_of_any_bytes(remote: Remote, found: str) -> None:
     def edit(made: GitRepository) -> None:
         for name in names:
             made.write(f"prompts/{name}", BROKEN)
-        made.write('contracts/odd\n".yaml', CONTRACT.replace("name: sentiment", "name: odd"))
+        made.write('contracts/odd\n".yaml', edited(CONTRACT, "name: sentiment", "name: odd"))
 
     remote.propose(edit)
     CHECKOUTS[found](remote)
@@ -163,7 +164,7 @@ def test_a_pointer_of_git_lfs_is_named_and_not_checked(remote: Remote, path: str
 
 
 def test_a_recording_in_git_lfs_is_named_and_not_replayed(remote: Remote) -> None:
-    recorded = CONTRACT.replace("openai/gpt-4o-mini", "recorded/answers.jsonl")
+    recorded = edited(CONTRACT, "openai/gpt-4o-mini", "recorded/answers.jsonl")
     remote.propose(break_prompt, {CONTRACT_PATH: recorded, "answers.jsonl": POINTER})
     with Checkout(remote.settings()) as checkout:
         change = checkout.change(remote.pull_request())
@@ -174,7 +175,7 @@ def test_a_recording_in_git_lfs_is_named_and_not_replayed(remote: Remote) -> Non
 
 def test_a_prompt_inside_a_submodule_is_named_and_not_read(remote: Remote) -> None:
     def edit(made: GitRepository) -> None:
-        made.write(CONTRACT_PATH, CONTRACT.replace("../prompts", "../library"))
+        made.write(CONTRACT_PATH, edited(CONTRACT, "../prompts", "../library"))
         entry = f"160000,{'1' * 40},library"
         made.git("update-index", "--add", "--cacheinfo", entry)
         (made.path / "library").mkdir()

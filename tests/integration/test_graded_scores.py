@@ -8,6 +8,7 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
@@ -56,7 +57,7 @@ class Author:
 
 
 def revision(arm: str, gate: str, titles: int, samples: int) -> MemoryRevision:
-    contract = CONTRACT.replace("GATE", gate).replace("SAMPLES", str(samples))
+    contract = edited(CONTRACT, "GATE", gate, "SAMPLES", str(samples))
     rows = "".join(f"t{n},t{n},{'long' if n % 2 else 'short'}\n" for n in range(titles))
     files = {
         "contracts/titles.yaml": contract,

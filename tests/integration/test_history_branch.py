@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.data_branch import NAME, NOVEMBER, OCTOBER, Place, ids, snapshot
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.past_runs import line, record
 
@@ -321,12 +322,12 @@ def test_forged_contents_are_named_and_the_rest_counts(
     files = {
         "runs/2026/10/good.jsonl": good,
         "runs/2026/10/broken.jsonl": "{\n",
-        "runs/2026/10/\u202elnosj.exe": good.replace("sound", "bidi"),
+        "runs/2026/10/\u202elnosj.exe": edited(good, "sound", "bidi"),
         "runs/2026/10/large.jsonl": "x" * 3000,
-        "runs/2026/10/deep/er.jsonl": good.replace("sound", "deep"),
-        "runs/2026/10/.hidden.jsonl": good.replace("sound", "hidden"),
-        "runs/2026/10/a\nb.jsonl": good.replace("sound", "newline"),
-        "runs/latest": good.replace("sound", "latest"),
+        "runs/2026/10/deep/er.jsonl": edited(good, "sound", "deep"),
+        "runs/2026/10/.hidden.jsonl": edited(good, "sound", "hidden"),
+        "runs/2026/10/a\nb.jsonl": edited(good, "sound", "newline"),
+        "runs/latest": edited(good, "sound", "latest"),
     }
     links = {
         "runs/2026-09.jsonl": "/etc/passwd",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.record_all import record_all
 from support.recorded_repository import result_of
@@ -83,7 +84,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
     "github": (
         {
             "ai/label.prompt.yml": GITHUB_PROMPT + EVALUATORS,
-            "ai/plain.prompt.yml": GITHUB_PROMPT.replace("Sentiment", "Plain"),
+            "ai/plain.prompt.yml": edited(GITHUB_PROMPT, "Sentiment", "Plain"),
         },
         {"ai/label.prompt.yml", "contracts/plain.yaml"},
     ),
@@ -172,13 +173,13 @@ def test_a_second_run_names_the_keys_of_all_models(git_repository, capsys) -> No
     made = git_repository("keys")
     for model in ("openai/gpt-4o-mini", "mistral/mistral-small-latest"):
         name = model.partition("/")[0]
-        text = GITHUB_PROMPT.replace("openai/gpt-4o-mini", model).replace("Sentiment", name)
+        text = edited(GITHUB_PROMPT, "openai/gpt-4o-mini", model, "Sentiment", name)
         made.write(f"ai/{name}.prompt.yml", text + EVALUATORS)
     made.commit("before")
     assert main(["init", "--repo", str(made.path)]) == 0
     capsys.readouterr()
     workflow = made.path / ".github/workflows/gatekeeper.yml"
-    workflow.write_text(workflow.read_text("utf-8").replace("MISTRAL_API_KEY", "OTHER"), "utf-8")
+    workflow.write_text(edited(workflow.read_text("utf-8"), "MISTRAL_API_KEY", "OTHER"), "utf-8")
     assert main(["init", "--repo", str(made.path)]) == 0
     said = capsys.readouterr().out
     assert "set MISTRAL_API_KEY, OPENAI_API_KEY and run" in said
@@ -215,7 +216,7 @@ def test_an_existing_policy_is_kept_and_its_missing_patterns_are_named(
 
 def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> None:
     made = git_repository("keys")
-    prompt = GITHUB_PROMPT.replace("openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5")
+    prompt = edited(GITHUB_PROMPT, "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5")
     made.commit("before", {"ai/label.prompt.yml": prompt + EVALUATORS})
 
     assert main(["init", "--repo", str(made.path)]) == 0
@@ -230,7 +231,7 @@ def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> Non
 
 def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys) -> None:
     made = git_repository("token")
-    prompt = GITHUB_PROMPT.replace("openai/gpt-4o-mini", "meta/Llama-3.3-70B-Instruct")
+    prompt = edited(GITHUB_PROMPT, "openai/gpt-4o-mini", "meta/Llama-3.3-70B-Instruct")
     made.commit("before", {"ai/label.prompt.yml": prompt + EVALUATORS})
     where = ["--repo", str(made.path)]
 
@@ -247,7 +248,7 @@ def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys
         assert job["permissions"]["models"] == "read"
         assert "GITHUB_API_KEY: ${{ github.token }}" in text
         assert "GATEKEEPER_API_KEY: ${{ secrets.GATEKEEPER_API_KEY }}" in text
-        workflow.write_text(text.replace("GITHUB_API_KEY", "OTHER"), "utf-8")
+        workflow.write_text(edited(text, "GITHUB_API_KEY", "OTHER"), "utf-8")
     assert main(["init", *where]) == 0
     assert capsys.readouterr().out.count(": models: read\n") == 2
 
@@ -338,6 +339,6 @@ def test_validate_says_why_a_prompt_cannot_have_a_contract_as_it_is(git_reposito
         "contract: 1\nname: a\nprompt: ../src/app.py:SYSTEM\ntemplate: fstring\nmodel: openai/x\n"
         "fixtures: [{vars: {name: Ann}}]\nchecks: [{type: length, max: 90}]\n"
     )
-    repository.write("contracts/a.yaml", contract.replace("openai/x", "openai/gpt-4o-mini"))
+    repository.write("contracts/a.yaml", edited(contract, "openai/x", "openai/gpt-4o-mini"))
     main(["validate", *place])
     assert why not in " ".join(capsys.readouterr().out.split())

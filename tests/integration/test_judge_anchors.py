@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judges import verdict
 from support.openai_server import Fault, OpenAIServer
@@ -217,7 +218,7 @@ def test_two_nights_make_a_drift_and_its_nights_burn_no_budget(
 def test_a_text_that_is_not_the_labelled_output_is_refused(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (repository.path / CALIBRATION).read_text("utf-8").replace("please", "thanks")
+    text = edited((repository.path / CALIBRATION).read_text("utf-8"), "please", "thanks")
     repository.commit("damage", {CALIBRATION: text})
     assert main(["run", "--repo", str(repository.path), "--out", str(tmp_path)]) == 2
     assert CALIBRATION in capsys.readouterr().err

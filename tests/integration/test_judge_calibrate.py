@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judges import verdict
 from support.openai_server import OpenAIServer
@@ -161,7 +162,7 @@ def test_a_judge_that_changed_is_found_by_its_anchors(repository, server, labels
 
 def test_another_judge_has_to_be_calibrated_again(repository, server, labels, capsys) -> None:
     assert calibrate(repository, labels) == 0
-    repository.write("contracts/polite.yaml", CONTRACT.replace("is polite.", "is very polite."))
+    repository.write("contracts/polite.yaml", edited(CONTRACT, "is polite.", "is very polite."))
     assert calibrate(repository, labels, "--check") == 2
     assert "is polite" in capsys.readouterr().err
 

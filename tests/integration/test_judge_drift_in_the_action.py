@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.bot_comments import CheckedPull
+from support.edited_text import edited
 from support.github_server import FakeGithub
 from support.judges import verdict
 from support.message_servers import Webhook
@@ -25,7 +26,7 @@ from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
 GRADED = (
-    CONTRACT.replace("name: sentiment", "name: graded")
+    edited(CONTRACT, "name: sentiment", "name: graded")
     + "judge: {model: openai/gpt-4o}\nslo: {checks: {one word: 0.5}}\n"
 ).replace("checks:\n", "checks:\n  - {judge: rubric, criteria: It is one word., name: one word}\n")
 PATH = "contracts/graded.yaml"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judges import verdict
 from support.openai_server import Fault, OpenAIServer, bad_request
@@ -182,8 +183,8 @@ def test_a_pull_request_that_drops_the_comparison_is_still_compared(
     proposed.commit(
         "drop",
         {
-            "contracts/reply.yaml": CONTRACT.replace(
-                "{judge: prefer, name: better answer}", "{type: contains, value: it is}"
+            "contracts/reply.yaml": edited(
+                CONTRACT, "{judge: prefer, name: better answer}", "{type: contains, value: it is}"
             )
         },
     )
@@ -195,8 +196,8 @@ def test_a_pull_request_that_drops_the_comparison_is_still_compared(
 def test_a_fixture_without_the_check_is_not_compared(proposed, server, tmp_path) -> None:
     """A comparison for some fixtures is about those alone."""
     some = "{judge: prefer, name: better answer, when: \"word.endswith('1')\"}"
-    contract = CONTRACT.replace("{judge: prefer, name: better answer}", some)
-    contract = contract.replace("gate:", "  - {type: length, min: 1}\ngate:")
+    contract = edited(CONTRACT, "{judge: prefer, name: better answer}", some)
+    contract = edited(contract, "gate:", "  - {type: length, min: 1}\ngate:")
     proposed.git("checkout", "-q", "main")
     proposed.commit("some", {"contracts/reply.yaml": contract})
     proposed.git("checkout", "-q", "pr")
@@ -217,9 +218,9 @@ def test_a_fixture_without_the_check_is_not_compared(proposed, server, tmp_path)
     ],
 )
 def test_a_comparison_that_could_not_gate_is_refused(proposed, server, written, capsys) -> None:
-    contract = CONTRACT.replace("{judge: prefer, name: better answer}", written)
+    contract = edited(CONTRACT, "{judge: prefer, name: better answer}", written)
     proposed.write(
-        "contracts/reply.yaml", contract.replace("gate:", "  - {type: length, min: 1}\ngate:")
+        "contracts/reply.yaml", edited(contract, "gate:", "  - {type: length, min: 1}\ngate:")
     )
     assert main(["validate", "--repo", str(proposed.path)]) == 2
     assert "judge: prefer" in capsys.readouterr().err

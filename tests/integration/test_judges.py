@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judged_contract import (
     CONTRACT,
@@ -107,7 +108,7 @@ def test_answers_of_a_changed_judge_are_kept_too(
     cache = ("--cache", str(tmp_path / "cache"))
     check(proposed, tmp_path / "one", *cache)
     server.requests.clear()
-    stricter = CONTRACT.replace("is polite.", "is very polite.")
+    stricter = edited(CONTRACT, "is polite.", "is very polite.")
     proposed.commit("stricter", {"contracts/polite.yaml": stricter})
     check(proposed, tmp_path / "two", *cache)
     # Base's contract still applies with its own judge, whose answers are known.
@@ -260,7 +261,8 @@ def test_reasons_are_escaped_and_redacted_in_every_report(
 def test_several_judges_and_how_far_they_agree(
     git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
 ) -> None:
-    several = CONTRACT.replace(
+    several = edited(
+        CONTRACT,
         "judge: {model: openai/gpt-4o,",
         "judge: {models: [openai/gpt-4o, openai/gpt-4.1, openai/gpt-4.1-mini],",
     )

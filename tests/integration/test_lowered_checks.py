@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from support.edited_text import edited
 from support.past_runs import line
 from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
 from support.recorded_repository import contract_files
@@ -17,7 +18,7 @@ CHECKS = (
     "  - {type: regex, pattern: ok, name: says ok, severity: warn}\n"
     "  - {type: length, max: 99, name: short}\n"
 )
-LOWERED = NO_SLO.replace("  - {type: regex, pattern: ok}\n", CHECKS)
+LOWERED = edited(NO_SLO, "  - {type: regex, pattern: ok}\n", CHECKS)
 
 
 def test_a_severity_lowered_by_an_earlier_change_is_in_the_report(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.answering_server import Answer, AnsweringServer
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.native_clients import CLAUDE, ask, asked, messages, point_at
 from support.openai_server import OpenAIServer
@@ -33,7 +34,7 @@ sampling: {samples: 1, mode: fixed}
 
 def written(mode: str, *checks: str, model: str = "openai/gpt-4o-mini") -> str:
     listed = ", ".join(checks or (LABEL, EXPECTED))
-    return CONTRACT.replace("MODEL", model).replace("MODE", mode).replace("CHECKS", listed)
+    return edited(CONTRACT, "MODEL", model, "MODE", mode, "CHECKS", listed)
 
 
 class Checked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.checked import CheckOf
+from support.edited_text import edited
 from support.proposals import MANY, NO_SLO, all_say, some_say
 from support.recorded_repository import RECORDING, contract_files, under_name
 
@@ -21,7 +22,7 @@ def project(folder: str, name: str, words: tuple[str, ...] = MANY) -> dict[str, 
     """The project of `folder`: its contract has the name, and its own recording."""
     files = contract_files(under_name(NO_SLO, name), words, all_say("no"))
     contract = files["contracts/words.yaml"]
-    files["contracts/words.yaml"] = contract.replace("recorded/", f"recorded/{folder}/")
+    files["contracts/words.yaml"] = edited(contract, "recorded/", f"recorded/{folder}/")
     return {f"{folder}/{path}": text for path, text in files.items()}
 
 
@@ -64,7 +65,7 @@ def test_head_cannot_leave_the_policy_of_its_folder(check_of: CheckOf) -> None:
     """A contract that moves elsewhere, next to a policy that is gone, keeps the strict rule."""
     base = BASE | {POLICY: "contracts: ['free/**/*.yaml']\n"}
     moved = {
-        path.replace("services/mail/", "free/"): text.replace("services/mail/", "free/")
+        edited(path, "services/mail/", "free/"): edited(text, "services/mail/", "free/")
         for path, text in MAIL.items()
         if "samples" not in path
     }

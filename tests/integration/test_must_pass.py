@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -73,7 +74,7 @@ def test_some_failed_samples_are_compared_with_base(check_of, said, wanted) -> N
 
 
 def test_a_check_that_must_pass_holds_up_the_change(check_of) -> None:
-    contract = NO_SLO.replace("pattern: ok}", "pattern: ok, must_pass: true}")
+    contract = edited(NO_SLO, "pattern: ok}", "pattern: ok, must_pass: true}")
     checked = check_of(base(csv(MANY), contract=contract), {PROMPT_FILE: OTHER})
     assert checked.code == 1
     assert [m["fixture"] for m in checked.contract["must_pass"] if m["found"] == "broke"] == [
@@ -126,7 +127,7 @@ def test_nothing_is_lent_to_what_must_pass(check_of) -> None:
     """Fixtures that only the new prompt can pass do not make up for one that must."""
     head = {
         PROMPT_FILE: OTHER,
-        CONTRACT: NO_SLO.replace("words.csv", "new.jsonl"),
+        CONTRACT: edited(NO_SLO, "words.csv", "new.jsonl"),
         "contracts/new.jsonl": only_head_passes(MANY),
     }
     checked = check_of(base(must()), head)

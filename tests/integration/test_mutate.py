@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply, rate_limited
 from support.recorded_repository import csv
@@ -122,7 +123,7 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
         said = body["messages"][0]["content"]
         return Reply("ok" if "politely" in said or "word0" not in said or "9" in said else "no")
 
-    two_levels = PROMPT.replace("- Never mention", "  - Never mention")
+    two_levels = edited(PROMPT, "- Never mention", "  - Never mention")
     repository.write("prompts/words.txt", two_levels)
     rows = csv(("word01", "word02", "word09", *(f"word{n}" for n in range(10, 27))))
     repository.write("contracts/words.csv", rows)
@@ -148,8 +149,8 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
 
 def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path):
     rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 3}}}\n" for n in range(9))
-    contract = WITH_OBJECTIVE.replace(
-        "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
+    contract = edited(
+        WITH_OBJECTIVE, "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
     )
     repository.write("contracts/words.yaml", contract)
     repository.write("prompts/words.txt", "Answer with ok only.\n\n{{ word }}\n")
@@ -186,8 +187,8 @@ def test_a_suite_that_can_notice_nothing_is_named_before_the_first_call(
     assert "3 fixtures" in capsys.readouterr().err
 
     rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 4}}}\n" for n in range(12))
-    contract = WITH_OBJECTIVE.replace(
-        "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
+    contract = edited(
+        WITH_OBJECTIVE, "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
     )
     repository.write("contracts/words.yaml", contract)
     assert mutate(repository, tmp_path, "--estimate")[0] == 0

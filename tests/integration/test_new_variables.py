@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 
 WORDS = tuple(f"word{number}" for number in range(12))
 CONTRACT = """\
@@ -41,11 +42,11 @@ def own(name, word):
 
 BOTH_RUN = {
     "a new variable of one value": (SAY, rows(), TONE, rows("tone")),
-    "with a default": (SAY, rows(), TONE.replace("tone }}", "tone | default('calm') }}"), rows()),
+    "with a default": (SAY, rows(), edited(TONE, "tone }}", "tone | default('calm') }}"), rows()),
     "with a default, values of their own": (
         SAY,
         rows(),
-        TONE.replace("tone }}", "tone | default('calm') }}"),
+        edited(TONE, "tone }}", "tone | default('calm') }}"),
         rows("tone", each=own),
     ),
     "a variable that is gone": (TONE, rows("tone", each=own), SAY, rows()),
@@ -59,7 +60,7 @@ BOTH_RUN = {
         SAY,
         rows(),
         "Say {{ term }} in a {{ tone }} tone.\n",
-        rows("tone").replace('"word"', '"term"'),
+        edited(rows("tone"), '"word"', '"term"'),
     ),
     "a fixture more": (SAY, rows(), TONE, rows("tone", words=(*WORDS, "more"))),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say, some_say
 from support.recorded_repository import (
     PROMPT,
@@ -100,7 +101,7 @@ def test_a_prompt_that_was_broken_before_is_not_green_either(check_of) -> None:
 
 def test_a_contract_that_is_repaired_is_not_held_to_the_old_one(check_of) -> None:
     """Nothing could pass under the base contract; that is what the pull request repairs."""
-    wrong = NO_SLO.replace("pattern: ok", "pattern: never")
+    wrong = edited(NO_SLO, "pattern: ok", "pattern: never")
     found = check_of(contract_files(wrong, MANY), {CONTRACT: NO_SLO})
     assert (found.code, found.codes()) == (0, set())
 

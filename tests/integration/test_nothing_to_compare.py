@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import MANY, NO_SLO
 from support.recorded_repository import contract_files
 
 CONTRACT_FILE = "contracts/words.yaml"
 LENGTH = "checks:\n  - {type: length, max: 99}\n"
-STRICT = NO_SLO.replace("checks:\n", LENGTH) + "gate: {margin: 0.02}\n"
+STRICT = edited(NO_SLO, "checks:\n", LENGTH) + "gate: {margin: 0.02}\n"
 SAME = "every request is the same as before"
 
 
 @pytest.mark.parametrize(
     "head",
     [
-        pytest.param(STRICT.replace("0.02", "0.2"), id="a larger margin"),
-        pytest.param(STRICT.replace("max: 99}", "max: 99, severity: warn}"), id="a severity"),
+        pytest.param(edited(STRICT, "0.02", "0.2"), id="a larger margin"),
+        pytest.param(edited(STRICT, "max: 99}", "max: 99, severity: warn}"), id="a severity"),
     ],
 )
 def test_the_same_requests_are_no_missing_base_version(check_of: Any, head: str) -> None:
@@ -33,7 +34,7 @@ def test_the_same_requests_are_no_missing_base_version(check_of: Any, head: str)
 
 def test_a_contract_that_left_its_prompt_for_a_copy_has_a_base_version(check_of: Any) -> None:
     moved = {
-        CONTRACT_FILE: NO_SLO.replace("words.txt", "copy.txt"),
+        CONTRACT_FILE: edited(NO_SLO, "words.txt", "copy.txt"),
         "prompts/copy.txt": "Say {{ word }}.\n",
     }
     found = check_of(contract_files(NO_SLO, MANY), moved)
@@ -45,7 +46,7 @@ def test_a_contract_that_left_its_prompt_for_a_copy_has_a_base_version(check_of:
 
 def test_an_objective_of_head_alone_leaves_the_base_contract_without_any(check_of: Any) -> None:
     """What the base contract cannot say is then not said of head's contract, so it is named."""
-    head = STRICT.replace("0.02", "0.2") + "slo: {success_rate: 0.5}\n"
+    head = edited(STRICT, "0.02", "0.2") + "slo: {success_rate: 0.5}\n"
     found = check_of(contract_files(STRICT, MANY), {CONTRACT_FILE: head})
     unseen = [r for r in found.contract["reasons"] if r["code"] == "unseen"]
     assert [(r["contract_from"], SAME in r["text"]) for r in unseen] == [("base", True)]

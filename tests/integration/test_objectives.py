@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
@@ -17,11 +18,15 @@ from gatekeeper.history.record import Record
 from gatekeeper.history.stores.file_store import FileHistory
 
 OTHER = "Please say {{ word }}.\n"
-NAMED = GOOD.replace("{type: regex, pattern: ok}", "{type: regex, pattern: ok, name: says-ok}")
-STRICT = NAMED.replace("slo: {success_rate: 0.5}", "slo: {checks: {says-ok: 0.9}}")
-CATEGORY = NAMED.replace(
-    "slo: {success_rate: 0.5}", "slo: {categories: {hard: {success_rate: 0.9}}}"
-).replace("file: words.csv", "file: words.jsonl")
+NAMED = edited(GOOD, "{type: regex, pattern: ok}", "{type: regex, pattern: ok, name: says-ok}")
+STRICT = edited(NAMED, "slo: {success_rate: 0.5}", "slo: {checks: {says-ok: 0.9}}")
+CATEGORY = edited(
+    NAMED,
+    "slo: {success_rate: 0.5}",
+    "slo: {categories: {hard: {success_rate: 0.9}}}",
+    "file: words.csv",
+    "file: words.jsonl",
+)
 
 
 def rows(category: Callable[[int], str]) -> str:
@@ -50,7 +55,7 @@ def codes(out: Path) -> list[tuple[str, str, str]]:
 
 def test_an_objective_that_a_pull_request_lowers_still_checks(repository, tmp_path):
     made = repository(STRICT, {w: "ok" if i % 2 else "no" for i, w in enumerate(WORDS)})
-    laxer = STRICT.replace("says-ok: 0.9", "says-ok: 0.1")
+    laxer = edited(STRICT, "says-ok: 0.9", "says-ok: 0.1")
     made.commit("lax", {"contracts/words.yaml": laxer, "prompts/words.txt": OTHER})
 
     assert check(made, tmp_path / "out") == 1

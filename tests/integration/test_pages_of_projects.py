@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.proposals import MANY, NO_SLO, OTHER, all_say, some_say
 from support.record_all import record_all
@@ -39,7 +40,7 @@ def project(name: str, words: tuple[str, ...], worse: int) -> dict[str, str]:
     broken = all_say("no") if worse == len(words) else some_say("no", worse)
     made = contract_files(under_name(NO_SLO, name), words, broken)
     contract = made["contracts/words.yaml"]
-    made["contracts/words.yaml"] = contract.replace("recorded/", f"recorded/services/{name}/")
+    made["contracts/words.yaml"] = edited(contract, "recorded/", f"recorded/services/{name}/")
     renamed = {"prompts/words.txt": f"prompts/{name}.md", "words.": f"{name}."}
     for old, new in renamed.items():
         made = {path.replace(old, new): text.replace(old, new) for path, text in made.items()}

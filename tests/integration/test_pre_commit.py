@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository, isolated_environment
 from support.recorded_repository import contract_files
 from support.release_sources import write_release
@@ -23,10 +24,10 @@ def repository(tmp_path: Path) -> GitRepository:
     """A repository with the configuration of the page, and a prompt that a change broke."""
     sources = write_release(tmp_path / "gatekeeper")
     config = PAGE.split("```yaml\n")[1].split("```")[0]
-    config = config.replace("https://github.com/OWNER/gatekeeper", sources.path.as_uri())
+    config = edited(config, "https://github.com/OWNER/gatekeeper", sources.path.as_uri())
     made = GitRepository.create(tmp_path / "words")
     made.write_all(contract_files())
-    made.write(".pre-commit-config.yaml", config.replace("v1.2.3", "v0.1.0"))
+    made.write(".pre-commit-config.yaml", edited(config, "v1.2.3", "v0.1.0"))
     made.commit("base")
     return made
 

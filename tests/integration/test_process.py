@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support import openai_server as faults
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import (
@@ -35,7 +36,7 @@ MEASURING = ("gatekeeper.gate.measuring.monitor", "gatekeeper.gate.comparison.pa
 def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A contract on an OpenAI model, and a pull request that rewords its prompt."""
     made = git_repository("hosted")
-    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/test-model")
+    contract = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/test-model")
     made.write("contracts/words.yaml", contract)
     made.write("contracts/words.csv", csv(WORDS))
     made.write("prompts/words.txt", "Say {{ word }}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.recorded_repository import GOOD, answers, write_contract
 
 from gatekeeper.cli.main import main
@@ -35,7 +36,7 @@ def test_turns_made_by_a_loop_are_refused_with_their_line(
     made.commit("sound")
     made.branch("pr")
     prompt = "system:\nBe nice.\n{% for r in ['user', word] %}\n{{ r }}:\nhi\n{% endfor %}\n"
-    contract = GOOD.replace("words.txt", "words.md")
+    contract = edited(GOOD, "words.txt", "words.md")
     made.commit("loop", {"prompts/words.md": prompt, "contracts/words.yaml": contract})
     more = ["--out", str(tmp_path / "out")] if command in ("check", "run") else []
     more += ["--base", "main"] if command in ("check", "affected") else []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
@@ -93,7 +94,7 @@ def test_a_worse_first_step_fails_and_is_named(
     repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/extract.md", EXTRACT.replace("Extract", "Guess"))
+    repository.write("contracts/extract.md", edited(EXTRACT, "Extract", "Guess"))
     repository.commit("guess")
     assert check(repository, tmp_path / "out") == 1
     contract = result_of(tmp_path / "out")["contracts"][0]
@@ -112,7 +113,7 @@ def test_blame_names_the_edit_in_the_prompt_of_a_step(
     repository: GitRepository, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/extract.md", EXTRACT.replace("Extract", "Guess"))
+    repository.write("contracts/extract.md", edited(EXTRACT, "Extract", "Guess"))
     repository.write("contracts/answer.md", f"{ANSWER}Be brief.\n")
     repository.commit("guess")
     blame = ["blame", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
@@ -144,7 +145,7 @@ def test_an_unchanged_step_is_asked_once_for_both_arms(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/answer.md", ANSWER.replace("politely", "kindly"))
+    repository.write("contracts/answer.md", edited(ANSWER, "politely", "kindly"))
     repository.commit("kindly")
     assert check(repository, tmp_path / "out") == 0
     said = [request["messages"][-1]["content"] for request in server.requests]
@@ -161,7 +162,7 @@ def test_the_checks_of_a_step_still_apply_if_the_change_removes_them(
     repository: GitRepository, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/extract.md", EXTRACT.replace("Extract", "Guess"))
+    repository.write("contracts/extract.md", edited(EXTRACT, "Extract", "Guess"))
     own = '    checks: [{type: contains, value: "{{ name }}", name: customer}]\n'
     repository.write("contracts/order.yaml", CONTRACT.replace(own, ""))
     repository.commit("guess, unchecked")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.record_all import record_all
 
@@ -78,7 +79,7 @@ def test_the_branch_to_merge_into_has_the_code_that_runs(
     policy = f"contracts: [{name}]\nchecks: {{python: [score.py]}}\n"
     made.write_all({name: CONFIG, "score.py": CODE, ".github/gatekeeper.yml": policy})
     base = made.commit("suite")
-    made.write("score.py", CODE.replace('"pass": passed', '"pass": True'))
+    made.write("score.py", edited(CODE, '"pass": passed', '"pass": True'))
     made.write(name, CONFIG.replace("Say", "Please say"))
     head = made.commit("pass everything")
     record_all(made.path, tmp_path / "recording.jsonl", lambda *_: "hallo")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support import openai_server as faults
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import GOOD, csv
@@ -25,8 +26,12 @@ from gatekeeper.sampling.retries import RetryPolicy
 
 WORDS = tuple(f"word{i}" for i in range(40))
 RETRY = RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.01)
-CONTRACT = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/test-model").replace(
-    "slo: {success_rate: 0.5}\n", "sampling: {mode: fixed}\n"
+CONTRACT = edited(
+    GOOD,
+    "recorded/contracts/words.samples.jsonl",
+    "openai/test-model",
+    "slo: {success_rate: 0.5}\n",
+    "sampling: {mode: fixed}\n",
 )
 FAULTS: dict[str, Callable[[], Fault]] = {
     "429 with seconds": lambda: faults.rate_limited("1"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.proposed_change import propose
 from support.recorded_repository import GOOD, PROMPT, WORDS, answers, contract_files, under_name
 
@@ -23,7 +24,7 @@ PAGE = PAGE.split("\n## pytest\n")[1].split("\n## ")[0]
 WORSE = "Spell {{ word }}.\n"
 UNKNOWN = "Shout {{ word }}.\n"
 PLAIN = "def test_plain():\n    assert True\n"
-OTHER = under_name(GOOD, "others").replace("prompts/words.txt", "prompts/others.txt")
+OTHER = edited(under_name(GOOD, "others"), "prompts/words.txt", "prompts/others.txt")
 LONE = "require_contract: true\nprompts: ['prompts/*', 'lone/*']\n"
 
 Run = Callable[..., pytest.RunResult]
@@ -111,7 +112,7 @@ def test_the_marker_selects_all_contracts(run):
 )
 def test_inconclusive_is_what_the_policy_says(run, policy, outcomes):
     # Five of six fixtures pass: too few for 90 percent, and too few fixtures to be certain.
-    unclear = OTHER.replace("success_rate: 0.5", "success_rate: 0.9")
+    unclear = edited(OTHER, "success_rate: 0.5", "success_rate: 0.9")
     options = ("--gatekeeper", "--gatekeeper-ref=main")
 
     found = run(*options, policy=policy, contract=unclear, bad=("tree",))

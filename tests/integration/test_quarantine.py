@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, answers
 from support.recorded_repository import PROMPT, contract_files
 
@@ -61,7 +62,7 @@ def test_what_breaks_in_quarantine_holds_up_nothing_and_is_in_every_report(
 
 def test_no_report_says_that_what_is_in_quarantine_broke(check_of: Any) -> None:
     """A fixture that flickers breaks by chance in many runs."""
-    held = holding(30, *HELD).replace("sampling:", "gate: {claim: inputs}\nsampling:")
+    held = edited(holding(30, *HELD), "sampling:", "gate: {claim: inputs}\nsampling:")
     assert "claim: inputs" in held
     checked = check_of(files_of(held), CHANGE)
     assert (checked.code, checked.contract["paired"]["broke"]) == (0, 0)
@@ -71,7 +72,7 @@ def test_no_report_says_that_what_is_in_quarantine_broke(check_of: Any) -> None:
 
 def test_fixtures_in_quarantine_allow_no_others_to_break(check_of: Any) -> None:
     """A share of 8 % of 40 fixtures would be three, of the 20 that decide it is one."""
-    held = holding(30, *MANY[20:]).replace("sampling:", "gate: {allow_broken: 0.08}\nsampling:")
+    held = edited(holding(30, *MANY[20:]), "sampling:", "gate: {allow_broken: 0.08}\nsampling:")
     assert "allow_broken" in held
     broken = answers(OTHER, {w: ["no"] * 40 if w in MANY[:3] else ["ok"] * 40 for w in MANY})
     broken |= answers(PROMPT, {w: ["ok"] * 40 for w in MANY})
@@ -90,7 +91,7 @@ def test_after_its_date_it_decides_again_and_the_report_says_so(check_of: Any) -
 
 @pytest.mark.parametrize("days", [30, -1])
 def test_it_holds_back_what_must_pass(check_of: Any, days: int) -> None:
-    must = holding(days, *HELD).replace("pattern: ok}", "pattern: ok, must_pass: true}")
+    must = edited(holding(days, *HELD), "pattern: ok}", "pattern: ok, must_pass: true}")
     assert "must_pass" in must
     checked = check_of(files_of(must), CHANGE)
     found = {f["fixture"] for f in checked.contract["must_pass"]}

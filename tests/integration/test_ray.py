@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.machine_needs import RAY
 from support.openai_server import OpenAIServer
@@ -34,11 +35,12 @@ pytestmark = [
 
 KEY = "sk-0123456789abcdef"
 FIXTURES = 20
-ADAPTIVE = CONTRACT.replace(
+ADAPTIVE = edited(
+    CONTRACT,
     "sampling: {samples: 1, mode: fixed}",
     "sampling: {samples: 4, mode: adaptive}\nslo: {success_rate: 0.3}",
 )
-WHOLE = CONTRACT.replace("name: sentiment", "name: whole").replace("samples: 1", "samples: 3")
+WHOLE = edited(CONTRACT, "name: sentiment", "name: whole", "samples: 1", "samples: 3")
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
 from support.recorded_repository import PROMPT, contract_files
 
 FENCED = "```\nok\n```"
 REPAIRS = "repair: {steps: [strip_markdown_fences, strip_whitespace], max_steps: 2}\n"
-EXACT = NO_SLO.replace("{type: regex, pattern: ok}", "{type: equals, value: ok, strip: false}")
+EXACT = edited(NO_SLO, "{type: regex, pattern: ok}", "{type: equals, value: ok, strip: false}")
 FAIL = "gate: {repairs: fail}\n"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.browser import chromium
+from support.edited_text import edited
 from support.machine_needs import CHROMIUM
 from support.ticket_run import gate_result, past, run_result
 
@@ -321,10 +322,13 @@ def test_hostile_text_is_shown_and_does_nothing(
 def test_the_policy_of_the_page_stops_what_would_be_injected(
     browser: Browser, report: Path, tmp_path: Path
 ) -> None:
-    attacked = report.read_text("utf-8").replace(
+    attacked = edited(
+        report.read_text("utf-8"),
         "</main>",
-        "<script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
-        "<p style='color: red' id=styled>x</p></main>",
+        (
+            "<script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
+            "<p style='color: red' id=styled>x</p></main>"
+        ),
     )
     path = tmp_path / "report.html"
     path.write_text(attacked, "utf-8")

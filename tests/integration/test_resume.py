@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer, bad_request, hang
 from support.pull_request import (
@@ -42,7 +43,7 @@ KEY = "sk-0123456789abcdef"
 def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A prompt that gets worse. Adaptive sampling would stop early: the order decides when."""
     made = git_repository("proposed")
-    adaptive = CONTRACT.replace("samples: 1, mode: fixed", "samples: 3, mode: adaptive")
+    adaptive = edited(CONTRACT, "samples: 1, mode: fixed", "samples: 3, mode: adaptive")
     made.commit("sound", {**FILES, "contracts/sentiment.yaml": adaptive})
     made.branch("pr")
     made.commit("reword", {PROMPT: BROKEN})
@@ -217,7 +218,7 @@ def test_a_change_after_the_interruption_is_refused(
     proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     leave_unfinished(3, proposed, tmp_path)
-    proposed.commit("again", {PROMPT: BROKEN.replace("What", "So what")})
+    proposed.commit("again", {PROMPT: edited(BROKEN, "What", "So what")})
     (tmp_path / "result.json").write_text("of the unfinished run", "utf-8")
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
     said = capsys.readouterr().err
@@ -358,14 +359,14 @@ def refusing_other(body: Mapping[str, Any]) -> str | Fault:
 def half_measured(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A change of two prompts: one contract fails, and `other` can be left without answers."""
     made = git_repository("half")
-    other = CONTRACT.replace("name: sentiment", "name: other").replace("sentiment.md", "other.md")
-    prompt = GOOD.replace("Is the review", "Judge: is the review")
+    other = edited(CONTRACT, "name: sentiment", "name: other", "sentiment.md", "other.md")
+    prompt = edited(GOOD, "Is the review", "Judge: is the review")
     few = files(FEW // 2)["contracts/sentiment.fixtures.jsonl"]  # too few failures to end the run
-    other = other.replace("sentiment.fixtures.jsonl", "few.jsonl")
+    other = edited(other, "sentiment.fixtures.jsonl", "few.jsonl")
     more = {"contracts/other.yaml": other, "prompts/other.md": prompt, "contracts/few.jsonl": few}
     made.commit("sound", {**files(FEW), **more})
     made.branch("pr")
-    reworded = prompt.replace("is the review", "is this review")
+    reworded = edited(prompt, "is the review", "is this review")
     made.commit("reword", {PROMPT: BROKEN, "prompts/other.md": reworded})
     return made
 

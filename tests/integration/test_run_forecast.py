@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judged_contract import CONTRACT as JUDGED
 from support.judged_contract import FILES as JUDGED_FILES
@@ -22,8 +23,12 @@ from support.random_model import check as check_by_chance
 from gatekeeper.cli.main import main
 from gatekeeper.gate import work
 
-ADAPTIVE = CONTRACT.replace("samples: 1, mode: fixed", "samples: 3, mode: adaptive").replace(
-    "{temperature: 0}", "{temperature: 0, max_tokens: 9}\ngate: {margin: 0.4, claim: inputs}"
+ADAPTIVE = edited(
+    CONTRACT,
+    "samples: 1, mode: fixed",
+    "samples: 3, mode: adaptive",
+    "{temperature: 0}",
+    "{temperature: 0, max_tokens: 9}\ngate: {margin: 0.4, claim: inputs}",
 )
 CALLS = 2 * 3 * 24
 
@@ -156,7 +161,7 @@ def test_the_cache_leaves_only_the_questions_that_judges_have_not_answered(
     check(repository, tmp_path, "--cache", cache)
     _, again = check(repository, tmp_path, "--cache", cache)
     assert (again["calls"]["made"], again["forecast"]) == (0, None)
-    stricter = JUDGED.replace("is polite.", "is very polite.")
+    stricter = edited(JUDGED, "is polite.", "is very polite.")
     repository.commit("stricter", {"contracts/polite.yaml": stricter})
     _, graded = check(repository, tmp_path, "--cache", cache)
     found = graded["forecast"]
@@ -175,7 +180,7 @@ def test_comparisons_of_samples_in_the_cache_bound_the_forecast(
     repository.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
     check(repository, tmp_path, "--cache", cache)
     with_server(server, lambda body: verdict("tie"))
-    prefer = JUDGED.replace("judge: rubric, criteria", "judge: prefer, criteria")
+    prefer = edited(JUDGED, "judge: rubric, criteria", "judge: prefer, criteria")
     repository.commit("compare", {"contracts/polite.yaml": prefer})
     _, found = check(repository, tmp_path, "--cache", cache)
     assert found["calls"]["cached"] == 48

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
@@ -34,7 +35,7 @@ slo: {judge_score: 0.9}
 TITLES = tuple(f"abcdefghi{number % 10}" for number in range(60))
 EXACT, AGAIN, ROUGH, MIXED = "exactly", "precisely", "roughly", "sometimes"
 EASY = '  - {type: similarity, name: easy, value: "{{ expected }}", min: 0}\n'
-LAX = CONTRACT.replace("judge_score: 0.9", "judge_score: 0.5")
+LAX = edited(CONTRACT, "judge_score: 0.9", "judge_score: 0.5")
 
 
 def answer(body: dict) -> str:
@@ -114,7 +115,7 @@ def test_every_sample_tells_its_score(repository, tmp_path):
 
 def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tmp_path):
     """Not JSON at all is the worst answer there is, and no missing measurement."""
-    field = CONTRACT.replace('"{{ expected }}", severity', '"{{ expected }}", field: a, severity')
+    field = edited(CONTRACT, '"{{ expected }}", severity', '"{{ expected }}", field: a, severity')
     repository.commit("change", {"contracts/titles.yaml": field, **prompt(AGAIN)})
     assert check(repository, tmp_path / "out") == 1
     (contract,) = result_of(tmp_path / "out")["contracts"]
@@ -127,15 +128,15 @@ def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tm
     [
         (LAX, "slo.judge_score lowered from 0.9 to 0.5"),
         (
-            CONTRACT.replace("slo: {judge_score: 0.9}\n", ""),
+            edited(CONTRACT, "slo: {judge_score: 0.9}\n", ""),
             "slo.judge_score removed; the value was 0.9",
         ),
         (
-            CONTRACT.replace("severity: warn}", "severity: warn, min: 0.1}"),
+            edited(CONTRACT, "severity: warn}", "severity: warn, min: 0.1}"),
             "check `like the title`: `min` weakened from 0.8 to 0.1",
         ),
         (
-            CONTRACT.replace("checks:\n", f"checks:\n{EASY}"),
+            edited(CONTRACT, "checks:\n", f"checks:\n{EASY}"),
             "check `easy` added; the score of the check counts in `slo.judge_score`, so other "
             "checks count less",
         ),
@@ -170,7 +171,7 @@ def test_a_run_is_remembered_with_its_mean_score(repository, tmp_path, capsys):
 
 
 def test_a_score_needs_a_check_that_gives_one(repository, tmp_path, capsys):
-    without = CONTRACT.replace("type: similarity", "type: contains")
+    without = edited(CONTRACT, "type: similarity", "type: contains")
     repository.commit("change", {"contracts/titles.yaml": without})
     assert check(repository, tmp_path / "out") == 2
     assert "no check that gives a score" in capsys.readouterr().err

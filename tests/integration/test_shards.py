@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer, Reply, bad_request, hang, unauthorized
 from support.pull_request import CONTRACT, answer, files
@@ -23,11 +24,12 @@ from support.same_result import without_time_and_calls
 from gatekeeper.cli.main import main
 
 KEY = "sk-0123456789abcdef"
-ADAPTIVE = CONTRACT.replace(
+ADAPTIVE = edited(
+    CONTRACT,
     "sampling: {samples: 1, mode: fixed}",
     "sampling: {samples: 4, mode: adaptive}\nslo: {success_rate: 0.3}",
 )
-WHOLE = CONTRACT.replace("name: sentiment", "name: whole").replace("samples: 1", "samples: 2")
+WHOLE = edited(CONTRACT, "name: sentiment", "name: whole", "samples: 1", "samples: 2")
 SHARDS, FIXTURES = 3, 12
 CALLS = 6 * FIXTURES
 

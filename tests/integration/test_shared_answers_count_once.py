@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from support.edited_text import edited
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
 
 from gatekeeper.cli.main import main
@@ -14,7 +15,7 @@ from gatekeeper.history.record import fixture_key
 DISTINCT = tuple(f"word{number}" for number in range(10))
 COPIES = 8
 OTHER = "Please say {{ word }}.\n"
-CONTRACT = GOOD.replace("{success_rate: 0.5}", "{success_rate: 0.8, latency_p95_ms: 1000}")
+CONTRACT = edited(GOOD, "{success_rate: 0.5}", "{success_rate: 0.8, latency_p95_ms: 1000}")
 assert CONTRACT != GOOD
 
 
@@ -101,7 +102,7 @@ def test_the_tables_count_it_once(git_repository, tmp_path):
 
 def test_an_answer_fails_if_it_fails_one_of_the_fixtures_that_share_it(git_repository, tmp_path):
     """The copies of an input may expect something else."""
-    contract = GOOD.replace("{type: regex, pattern: ok}", "{type: equals, value: '{{ expected }}'}")
+    contract = edited(GOOD, "{type: regex, pattern: ok}", "{type: equals, value: '{{ expected }}'}")
     assert contract != GOOD
     made = git_repository("words")
     made.write_all(files(contract, rows("id,word,expected", ",ok") + "other,word1,no\n", wrong=0))
@@ -113,7 +114,7 @@ def test_an_answer_fails_if_it_fails_one_of_the_fixtures_that_share_it(git_repos
 def test_every_report_and_the_site_count_it_once(git_repository, tmp_path, capsys):
     """One of ten answers is wrong; counted for each of its fixtures, nine of eighteen would be."""
     made = git_repository("words")
-    contract = CONTRACT.replace("success_rate: 0.8", "success_rate: 0.7")
+    contract = edited(CONTRACT, "success_rate: 0.8", "success_rate: 0.7")
     assert contract != CONTRACT
     made.write_all(files(contract))
     made.commit("base")
@@ -135,7 +136,7 @@ def test_every_report_and_the_site_count_it_once(git_repository, tmp_path, capsy
 def test_a_tolerance_counts_each_input_once(git_repository, tmp_path, tolerance, code):
     """Nine of ten inputs pass; of the fixtures, only half would."""
     made = git_repository("words")
-    contract = GOOD.replace("slo: {success_rate: 0.5}\n", f"gate: {{tolerance: {tolerance}}}\n")
+    contract = edited(GOOD, "slo: {success_rate: 0.5}\n", f"gate: {{tolerance: {tolerance}}}\n")
     assert contract != GOOD
     made.write_all(files(contract))
     made.commit("base")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import check, result_of
@@ -110,7 +111,7 @@ def test_a_prompt_that_no_longer_reaches_the_goal_is_a_regression(
     repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Help.", "Stay silent."))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Help.", "Stay silent."))
     repository.commit("worse")
     assert check(repository, tmp_path / "out") == 1
     contract = result_of(tmp_path / "out")["contracts"][0]
@@ -137,7 +138,7 @@ def test_a_user_that_quotes_a_goal_of_the_model_has_not_reached_it(
 
     server._answer = fooled
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Help.", "Stay silent."))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Help.", "Stay silent."))
     repository.commit("worse")
     assert check(repository, tmp_path / "out") in (1, 3)
     contract = result_of(tmp_path / "out")["contracts"][0]
@@ -149,9 +150,9 @@ def test_weaker_users_are_named_and_the_users_of_base_still_speak(
     repository: GitRepository, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Help.", "Stay silent."))
-    weaker = CONTRACT.replace("max_turns: 4", "max_turns: 1").replace("Learn when", "Ask when")
-    weaker = weaker.replace("{type: goal_reached}, ", "").replace("Friday", "number")
+    repository.write("contracts/prompt.md", edited(PROMPT, "Help.", "Stay silent."))
+    weaker = edited(CONTRACT, "max_turns: 4", "max_turns: 1", "Learn when", "Ask when")
+    weaker = edited(weaker, "{type: goal_reached}, ", "", "Friday", "number")
     repository.write("contracts/shop.yaml", weaker)
     repository.commit("easier")
     assert check(repository, tmp_path / "out") == 1
@@ -166,7 +167,7 @@ def test_a_user_of_another_provider_gets_no_key(
     repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/shop.yaml", CONTRACT.replace("openai/gpt-4o,", "mistral/large,"))
+    repository.write("contracts/shop.yaml", edited(CONTRACT, "openai/gpt-4o,", "mistral/large,"))
     repository.commit("another user")
     assert check(repository, tmp_path / "out") == 2
     assert not server.requests
@@ -218,7 +219,7 @@ def test_the_forecast_counts_the_users(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     repository.branch("pr")
-    repository.write("contracts/prompt.md", PROMPT.replace("Help.", "Help well."))
+    repository.write("contracts/prompt.md", edited(PROMPT, "Help.", "Help well."))
     repository.commit("other words")
     where = ["--repo", str(repository.path), "--base", "main", "--head", "pr", "--json"]
     assert main(["affected", *where]) == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.browser import chromium, reload_until
+from support.edited_text import edited
 from support.machine_needs import CHROMIUM
 from support.outcomes import contract
 from support.site_history import name_of, nightly_history
@@ -196,7 +197,7 @@ def test_the_policy_stops_what_would_be_injected(browser: Browser, folder: Path)
         "<p style='color: red' id=styled>x</p></main>"
     )
     path.write_text(
-        (folder / "index.html").read_text("utf-8").replace("</main>", injected), "utf-8"
+        edited((folder / "index.html").read_text("utf-8"), "</main>", injected), "utf-8"
     )
     with browser.new_page() as tab:
         tab.goto(path.as_uri())

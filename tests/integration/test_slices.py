@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
@@ -64,7 +65,7 @@ def tickets(suite: Mapping[str, int], moved: Mapping[str, str]) -> str:
 
 
 def revision(arm: str, gate: str, suite: Mapping[str, int], moved: Mapping[str, str], samples: int):
-    contract = CONTRACT.replace("GATE", gate or "alpha: 0.05").replace("SAMPLES", str(samples))
+    contract = edited(CONTRACT, "GATE", gate or "alpha: 0.05", "SAMPLES", str(samples))
     files = {
         "contracts/triage.yaml": contract,
         "contracts/triage.txt": f"{arm} {{{{ ticket }}}}",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check
@@ -40,7 +41,7 @@ def test_the_documented_example_fails_at_the_documented_step(
     )
     made.commit("base")
     made.branch("pr")
-    made.write("contracts/order.md", order.replace("with its number alone", "in a sentence"))
+    made.write("contracts/order.md", edited(order, "with its number alone", "in a sentence"))
     made.commit("worse")
     with OpenAIServer(answer):
         monkeypatch.setenv("OPENAI_API_KEY", "anything")

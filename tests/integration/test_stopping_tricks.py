@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from integration.test_stopping import POLICY, Model, check, revision
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -63,9 +64,15 @@ def compared(fixtures: int, model: Model, *, seed: int) -> GateResult:
 SEEDED = NO_SLO + "sampling: {samples: 1, seed: 42}\n"
 SEED = {CONTRACT: SEEDED.replace("42", "43")}
 EXTRA = {
-    f"contracts/x{number}.yaml": NO_SLO.replace("name: words", f"name: x{number}")
-    .replace("words.csv", "tiny.csv")
-    .replace("pattern: ok", "pattern: o")
+    f"contracts/x{number}.yaml": edited(
+        NO_SLO,
+        "name: words",
+        f"name: x{number}",
+        "words.csv",
+        "tiny.csv",
+        "pattern: ok",
+        "pattern: o",
+    )
     for number in range(13)
 } | {"contracts/tiny.csv": csv(["word0"])}
 
@@ -196,7 +203,7 @@ def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
 
     def files(arm: str, margin: float) -> dict[str, bytes]:
         words = "".join(f"id{i},word {i}\n" for i in range(100))
-        contract = JUDGE.format(seed=42).replace("samples: 1", "samples: 5")
+        contract = edited(JUDGE.format(seed=42), "samples: 1", "samples: 5")
         return {
             "contracts/c0.yaml": f"{contract}gate: {{margin: {margin}}}\n".encode(),
             "contracts/c0.txt": f"{arm} {{{{ word }}}}".encode(),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support import openai_server as faults
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import GOOD, csv
@@ -23,7 +24,7 @@ def repository(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> GitRepository:
     made = git_repository("sweep")
-    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+    contract = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
     made.write("contracts/words.yaml", contract)
     made.write("contracts/words.csv", csv(MANY))
     made.write("prompts/words.txt", "Say {{ word }}")
@@ -110,10 +111,10 @@ def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, capsys):
 
 
 def test_a_judge_of_compliance_sees_the_prompt_of_the_setting(repository, tmp_path):
-    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+    contract = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
     check = "  - {judge: complies, model: openai/gpt-4o}"
     repository.write(
-        "contracts/words.yaml", contract.replace("  - {type: regex, pattern: ok}", check)
+        "contracts/words.yaml", edited(contract, "  - {type: regex, pattern: ok}", check)
     )
     repository.write("contracts/words.csv", csv(MANY[:2]))
     shown: list[bool] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply
 
@@ -104,7 +105,7 @@ def test_a_check_decides_by_the_calls_also_in_a_replay(
     proposed: GitRepository, tmp_path: Path
 ) -> None:
     by_calls = "{type: tool_call, tool: refund, arguments: {html: <script>}}"
-    called = CONTRACT.replace("{type: contains, value: ok}", by_calls)
+    called = edited(CONTRACT, "{type: contains, value: ok}", by_calls)
     proposed.commit("check calls", {"contracts/r.yaml": called})
     first, second = tmp_path / "first", tmp_path / "second"
     with OpenAIServer(answer):

@@ -9,6 +9,7 @@ import json
 import shutil
 
 import pytest
+from support.edited_text import edited
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -32,12 +33,12 @@ from support.recorded_repository import GOOD, PROMPT, RECORDING, answers, csv, r
 from gatekeeper.cli.main import main
 
 NEW = tuple(f"new{number}" for number in range(40))
-WITH_MORE = NO_SLO.replace("checks:\n", "  - file: more.jsonl\nchecks:\n")
+WITH_MORE = edited(NO_SLO, "checks:\n", "  - file: more.jsonl\nchecks:\n")
 WITH_REPAIR = "repair: {steps: [strip_markdown_fences]}\n"
 VALID_JSON = NO_SLO.replace(SAYS_OK, "{type: json_valid}")
 SHORT = NO_SLO.replace(SAYS_OK, "{type: length, unit: characters, max: 5}")
-ANY_TEXT = NO_SLO.replace("pattern: ok", "pattern: '.'")
-ONLY_WARNS = NO_SLO.replace("pattern: ok", "pattern: ok, severity: warn")
+ANY_TEXT = edited(NO_SLO, "pattern: ok", "pattern: '.'")
+ONLY_WARNS = edited(NO_SLO, "pattern: ok", "pattern: ok, severity: warn")
 OBJECT = NO_SLO.replace(SAYS_OK, "{type: json_schema, schema: {type: object}}")
 OBJECT_FORMAT = {
     "response_format": {
@@ -82,7 +83,7 @@ ATTACKS = [
         "a check that nothing passes is added",
         "what fails at base too cannot break",
         {
-            CONTRACT: NO_SLO.replace("checks:\n", "checks:\n  - {type: contains, value: zzz}\n"),
+            CONTRACT: edited(NO_SLO, "checks:\n", "checks:\n  - {type: contains, value: zzz}\n"),
             PROMPT_FILE: OTHER,
         },
         reason="regression",
@@ -90,7 +91,7 @@ ATTACKS = [
     Proposal(
         "a limit of length is tightened until nothing passes",
         "what fails at base too cannot break",
-        {CONTRACT: SHORT.replace("max: 5", "max: 1"), PROMPT_FILE: OTHER},
+        {CONTRACT: edited(SHORT, "max: 5", "max: 1"), PROMPT_FILE: OTHER},
         contract=SHORT,
         recorded=all_say("okok", PROMPT) | all_say("far too long"),
         reason="regression",
@@ -160,7 +161,7 @@ ATTACKS = [
         "the contract points to a copy of its prompt",
         "the prompt that the product uses is the one that stays",
         {
-            CONTRACT: NO_SLO.replace("words.txt", "copy.txt"),
+            CONTRACT: edited(NO_SLO, "words.txt", "copy.txt"),
             "prompts/copy.txt": PROMPT,
             PROMPT_FILE: OTHER,
         },
@@ -176,7 +177,7 @@ ATTACKS = [
         "the contract gets another name and loses a fixture",
         "the name of a contract is not what ties it to its base",
         {
-            CONTRACT: NO_SLO.replace("name: words", "name: texts"),
+            CONTRACT: edited(NO_SLO, "name: words", "name: texts"),
             FIXTURES: csv(MANY[1:]),
             PROMPT_FILE: OTHER,
         },
@@ -199,8 +200,8 @@ ATTACKS = [
         "two contracts swap their prompts",
         "the broken prompt is evaluated by the contract that asks for nothing",
         {
-            CONTRACT: NO_SLO.replace("words.txt", "lax.txt"),
-            "contracts/lax.yaml": LAX.replace("lax.txt", "words.txt"),
+            CONTRACT: edited(NO_SLO, "words.txt", "lax.txt"),
+            "contracts/lax.yaml": edited(LAX, "lax.txt", "words.txt"),
             PROMPT_FILE: OTHER,
         },
         recorded=all_say("no") | all_say("ok", "Lax {{ word }}.\n"),
@@ -217,7 +218,7 @@ ATTACKS = [
         "the model becomes a forged recording",
         "a recording answers whatever its author wrote into it",
         {
-            CONTRACT: NO_SLO.replace("words.samples.jsonl", "forged.jsonl"),
+            CONTRACT: edited(NO_SLO, "words.samples.jsonl", "forged.jsonl"),
             "contracts/forged.jsonl": recording(all_say("ok")),
             PROMPT_FILE: OTHER,
         },
@@ -249,7 +250,7 @@ ATTACKS = [
         "only an included file changes",
         "what the model is sent counts, wherever it is written",
         {"prompts/tone.md": "Bad."},
-        contract=NO_SLO.replace("words.txt", "words.md"),
+        contract=edited(NO_SLO, "words.txt", "words.md"),
         recorded=all_say("ok", "Good. Say {{ word }}.") | all_say("no", "Bad. Say {{ word }}."),
         before={
             "prompts/words.md": "{% include 'tone.md' %} Say {{ word }}.\n",
@@ -322,7 +323,7 @@ def test_a_fixture_that_no_check_can_fail_does_not_count_as_passed(git_repositor
     """A single row with a check must not carry the others over an objective."""
     fixtures = [{"id": word, "vars": {"word": word}} for word in MANY]
     fixtures[0]["checks"] = [{"type": "contains", "value": "ok"}]
-    unchecked = GOOD.replace("words.csv", "words.jsonl").replace(f"checks:\n  - {SAYS_OK}\n", "")
+    unchecked = edited(GOOD, "words.csv", "words.jsonl", f"checks:\n  - {SAYS_OK}\n", "")
     lines = "".join(json.dumps(fixture) + "\n" for fixture in fixtures)
     base = Proposal(
         "unchecked", "", {}, contract=unchecked, before={"contracts/words.jsonl": lines}
@@ -373,7 +374,7 @@ HONEST = [
         "another name and a fixture less",
         "the base contract applies, and finds nothing worse",
         {
-            CONTRACT: NO_SLO.replace("name: words", "name: texts"),
+            CONTRACT: edited(NO_SLO, "name: words", "name: texts"),
             FIXTURES: csv(MANY[1:]),
             PROMPT_FILE: OTHER,
         },

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.proposals import (
@@ -52,7 +53,7 @@ ESCAPES = [
         REWORDED,
         name="the objective is lowered",
         why="by what is promised at head nothing is spent",
-        writes={CONTRACT: GOOD.replace("0.5}", "0.000001}"), PROMPT_FILE: OTHER},
+        writes={CONTRACT: edited(GOOD, "0.5}", "0.000001}"), PROMPT_FILE: OTHER},
     ),
     replace(
         REWORDED,
@@ -64,13 +65,13 @@ ESCAPES = [
         REWORDED,
         name="the contract gets another name",
         why="the history knows the name at base",
-        writes={CONTRACT: GOOD.replace("name: words", "name: texts"), PROMPT_FILE: OTHER},
+        writes={CONTRACT: edited(GOOD, "name: words", "name: texts"), PROMPT_FILE: OTHER},
     ),
     replace(
         REWORDED,
         name="the window is shortened",
         why="what was spent falls out of it",
-        writes={CONTRACT: GOOD.replace("0.5}", "0.5, window: 1h}"), PROMPT_FILE: OTHER},
+        writes={CONTRACT: edited(GOOD, "0.5}", "0.5, window: 1h}"), PROMPT_FILE: OTHER},
     ),
     replace(
         REWORDED,
@@ -84,7 +85,7 @@ ESCAPES = [
         name="fixtures are added that only the new prompt passes",
         why="what head's own fixtures show is no improvement",
         writes={
-            CONTRACT: GOOD.replace("checks:\n", "  - file: more.jsonl\nchecks:\n"),
+            CONTRACT: edited(GOOD, "checks:\n", "  - file: more.jsonl\nchecks:\n"),
             "contracts/more.jsonl": only_head_passes(NEW),
             PROMPT_FILE: OTHER,
         },
@@ -150,7 +151,7 @@ def test_the_full_suite_is_not_frozen(git_repository, tmp_path):
     assert main([*run, "--out", str(tmp_path / "out")]) == 0
 
 
-HOSTED = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/test-model")
+HOSTED = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/test-model")
 LIMITED = replace(
     REWORDED,
     contract=HOSTED.replace("0.5", "0.8"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judged_contract import (
     CONTRACT,
@@ -50,7 +51,7 @@ def test_a_judge_of_another_provider_needs_the_base_policy(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
+    other = edited(CONTRACT, "judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
     proposed.commit("another judge", {"contracts/polite.yaml": other})
     code, _ = check(proposed, tmp_path)
     assert code == 2
@@ -65,7 +66,7 @@ def test_a_provider_that_only_judges_at_base_is_in_use_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The key is missing, but the model is not refused."""
-    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
+    other = edited(CONTRACT, "judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
     made = git_repository("groq")
     made.commit("polite", {**FILES, "contracts/polite.yaml": other})
     made.branch("pr")
@@ -80,7 +81,7 @@ def test_a_provider_that_only_judges_at_base_is_in_use_there(
 def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    kind = CONTRACT.replace("The output is polite.", "The output has letters.")
+    kind = edited(CONTRACT, "The output is polite.", "The output has letters.")
     proposed.commit("kinder", {"contracts/polite.yaml": kind})
 
     def by_criteria(body: Mapping[str, Any]) -> str:
@@ -99,7 +100,7 @@ def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(
 def test_a_change_of_the_judges_prompt_file_is_a_change_of_the_contract(
     git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
 ) -> None:
-    own = CONTRACT.replace("judge: rubric,", "judge: rubric, prompt: judge.md,")
+    own = edited(CONTRACT, "judge: rubric,", "judge: rubric, prompt: judge.md,")
     made = git_repository("own")
     strict, kind = ("{{ criteria }} {{ choices }} " + word for word in ("STRICT", "KIND"))
     made.commit("polite", {**FILES, "contracts/polite.yaml": own, "contracts/judge.md": strict})
@@ -122,7 +123,7 @@ def test_a_change_of_the_judges_prompt_file_is_a_change_of_the_contract(
 def test_a_fixture_cannot_name_a_judge_of_another_provider(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    named = CONTRACT.replace("name: is polite", 'model: "{{ word }}/m", name: is polite')
+    named = edited(CONTRACT, "name: is polite", 'model: "{{ word }}/m", name: is polite')
     proposed.commit("by fixture", {"contracts/polite.yaml": named})
     code, _ = check(proposed, tmp_path)
     assert (code, server.requests) == (2, [])
@@ -131,7 +132,7 @@ def test_a_fixture_cannot_name_a_judge_of_another_provider(
 def test_a_judge_takes_no_address(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    address = CONTRACT.replace("max_tokens: 200", 'max_tokens: 200, api_base: "https://a.example"')
+    address = edited(CONTRACT, "max_tokens: 200", 'max_tokens: 200, api_base: "https://a.example"')
     proposed.commit("address", {"contracts/polite.yaml": address})
     code, _ = check(proposed, tmp_path)
     assert (code, server.requests) == (2, [])
@@ -146,7 +147,7 @@ def test_outputs_that_grade_themselves_are_still_a_regression(
 ) -> None:
     """The judge obeys any order that stands outside of the data."""
     made = git_repository("attacks")
-    good = CONTRACT.replace("The output is polite.", "The output contains the word GOOD.")
+    good = edited(CONTRACT, "The output is polite.", "The output contains the word GOOD.")
     made.commit("polite", {**FILES, "contracts/polite.yaml": good})
     made.branch("pr")
     made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say, some_say
 from support.pull_request import FILES, PROMPT, answer
 from support.recorded_repository import PROMPT as WORDS
@@ -59,7 +60,7 @@ def test_a_recording_that_does_not_change_is_not_named(run_gate):
 
 def test_a_setting_that_the_contract_overrides_is_named(run_gate):
     base = {**FILES, PROMPT: f"---\nmodel: openai/a\n---\n{FILES[PROMPT]}"}
-    head = {PROMPT: base[PROMPT].replace("openai/a", "openai/b")}
+    head = {PROMPT: edited(base[PROMPT], "openai/a", "openai/b")}
     answered = run_gate(base, head, answer=answer)
     assert (answered.exit_code, answered.requests) == (0, ())
     (notice,) = told(answered, "no effect")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.edited_text import edited
+
 LAB = Path(__file__).parents[2].parent / "shared" / "tools" / "container-lab"
 
 
@@ -40,6 +42,6 @@ def find_lab() -> Lab | str:
     folder = Path(exports["CONTAINER_LAB"])
     if not (folder / "podman.sock").is_socket() or shutil.which("podman") is None:
         return f"the tools for containers are not up; run `{LAB.name} up`"
-    path = exports.pop("PATH").replace("$PATH", os.environ["PATH"])
+    path = edited(exports.pop("PATH"), "$PATH", os.environ["PATH"])
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("GITHUB_", "INPUT_"))}
     return Lab({**kept, **exports, "PATH": path})

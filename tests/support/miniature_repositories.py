@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from support.edited_text import edited
+
 Files = Mapping[str, str]
 
 _SYSTEM = "# Identity\n\nYou extract the main ideas of a talk.\n\n# Output\n\n- Only Markdown.\n"
@@ -157,7 +159,7 @@ SUITES: Mapping[str, Files] = {
         "tests/prompts/basic.prompty": _PROMPTY,
     },
     "a prompty whose sample does not render": {
-        "chat.prompty": _PROMPTY.replace("light?", "light?\n  docs: [tent]")
+        "chat.prompty": edited(_PROMPTY, "light?", "light?\n  docs: [tent]")
         + "{% for d in docs %}{{ d.id.low }}{% endfor %}\n",
         "good.prompty": _PROMPTY,
     },

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.past_runs import line
 from support.proposed_change import MAIN, Content, import_commits, one_commit
@@ -27,7 +28,7 @@ PR = "refs/heads/pr"
 
 OTHER = "Please say {{ word }}.\n"
 MANY = tuple(f"word{number}" for number in range(40))
-NO_SLO = GOOD.replace("slo: {success_rate: 0.5}\n", "")
+NO_SLO = edited(GOOD, "slo: {success_rate: 0.5}\n", "")
 SAYS_OK = "{type: regex, pattern: ok}"
 
 Answers = Mapping[str, str | list[str]]

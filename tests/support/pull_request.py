@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.edited_text import edited
 from support.job_workspace import check_out
 from support.proposed_change import propose
 
 PROMPT = "prompts/sentiment.md"
 GOOD = "Is the review positive or negative? Answer with that one word.\n\nReview: {{ review }}\n"
-HARMLESS = GOOD.replace("Is the review", "Is this review")
+HARMLESS = edited(GOOD, "Is the review", "Is this review")
 BROKEN = "What do you make of this?\n\nReview: {{ review }}\n"
 FIXTURES = 24
 FEW = 8

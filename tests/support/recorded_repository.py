@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from support.edited_text import edited
 from support.git_repository import GitRepository
 
 from gatekeeper.cli.main import main
@@ -41,7 +42,7 @@ def under_name(contract: str, name: str, *suffixes: str) -> str:
     """The contract under another name, with files of its own of these suffixes."""
     for suffix in suffixes:
         contract = contract.replace(f"words.{suffix}", f"{name}.{suffix}")
-    return contract.replace("name: words", f"name: {name}")
+    return edited(contract, "name: words", f"name: {name}")
 
 
 def csv(words: Iterable[str] = WORDS) -> str:
@@ -75,7 +76,7 @@ def recording(answers: Mapping[str, str | list[str]]) -> str:
 def answers(prompt: str, outputs: Mapping[str, str | list[str]]) -> dict[str, str | list[str]]:
     """What the recording says for each word under a prompt."""
     text = prompt.rstrip("\n")
-    return {text.replace("{{ word }}", word): output for word, output in outputs.items()}
+    return {edited(text, "{{ word }}", word): output for word, output in outputs.items()}
 
 
 def contract_files(

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import comb
 
+from support.edited_text import edited
+
 from gatekeeper import numbers
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.contract.values.definition import Message
@@ -48,7 +50,8 @@ She sings.; sings -> VBZ
 user:
 {{ sentenceword }}
 """
-HEAD_PROMPT = BASE_PROMPT.replace(
+HEAD_PROMPT = edited(
+    BASE_PROMPT,
     "- Answer with the Penn Treebank tag alone.\n- Never explain.",
     "- Be friendly: answer in a full sentence.\n- Name the part of speech.",
 )
@@ -203,7 +206,7 @@ def passing_contract(name: str = "order-id", fixtures: int = 60) -> ContractResu
         head=arm(
             fixtures - 2,
             fixtures,
-            prompt=BASE_PROMPT.replace("Never explain.", "Do not explain."),
+            prompt=edited(BASE_PROMPT, "Never explain.", "Do not explain."),
             prompt_path="prompts/order-id.md",
         ),
         paired=paired(fixtures, 1, 2, 0.875),

@@ -12,6 +12,8 @@ import random
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from support.edited_text import edited
+
 from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
@@ -52,8 +54,10 @@ You sort support tickets into queues.
 # Ticket
 {{ ticket }}
 """
-POLITE = PROMPT.replace(
-    "- Answer with nothing else.", "- Be polite, and explain your choice in a short sentence."
+POLITE = edited(
+    PROMPT,
+    "- Answer with nothing else.",
+    "- Be polite, and explain your choice in a short sentence.",
 )
 
 

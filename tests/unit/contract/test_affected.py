@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, after, contract, revision
 
 from gatekeeper.checks import registry
@@ -122,9 +123,9 @@ def test_a_worse_prompt_is_compared_on_fixtures_with_other_ids() -> None:
 def test_contracts_that_exchange_their_files_are_told_by_their_names() -> None:
     """Each head contract is compared with the base contract of its name, not of its path."""
     swapped = {
-        "contracts/a.yaml": contract("b", "/prompts/b.md").replace("b.jsonl", "deep/b.jsonl"),
-        "contracts/deep/b.yaml": contract("a", "/prompts/a.md").replace(
-            "a.jsonl", "/contracts/a.jsonl"
+        "contracts/a.yaml": edited(contract("b", "/prompts/b.md"), "b.jsonl", "deep/b.jsonl"),
+        "contracts/deep/b.yaml": edited(
+            contract("a", "/prompts/a.md"), "a.jsonl", "/contracts/a.jsonl"
         ),
         "prompts/a.md": "A! {{ x }}",
         "prompts/b.md": "B! {{ x }}",
@@ -236,7 +237,7 @@ def test_a_removed_contract_that_never_loaded() -> None:
 def test_moves_alone_run_nothing() -> None:
     moved = {
         "contracts/a.yaml": None,
-        "contracts/new/a.yaml": contract("a", "/prompts/n.md").replace("a.jsonl", "../a.jsonl"),
+        "contracts/new/a.yaml": edited(contract("a", "/prompts/n.md"), "a.jsonl", "../a.jsonl"),
         "prompts/a.md": None,
         "prompts/n.md": FILES["prompts/a.md"],
     }
@@ -254,12 +255,12 @@ def test_another_prompt_that_was_there_already_is_a_change_of_the_contract() -> 
 
 
 def test_a_new_name_for_the_same_prompt_is_the_same_contract() -> None:
-    text = contract("a", extra="params: {seed: 1}\n").replace("name: a", "name: z")
+    text = edited(contract("a", extra="params: {seed: 1}\n"), "name: a", "name: z")
     affected = after({"contracts/a.yaml": text})
     (result,) = affected.contracts
     assert (result.name, result.base and result.base.name) == ("z", "a")
     assert "is now called z" in affected.notices[0]
-    other = contract("a", "../prompts/b.md").replace("name: a", "name: z")
+    other = edited(contract("a", "../prompts/b.md"), "name: a", "name: z")
     assert [(r.name, r.head is None) for r in after({"contracts/a.yaml": other}).contracts] == [
         ("a", True),
         ("z", False),
@@ -343,9 +344,7 @@ def test_links_are_no_uncovered_prompts() -> None:
 def test_files_that_contracts_refer_to_are_no_contracts() -> None:
     files = {
         **FILES,
-        "contracts/a.yaml": contract("a")
-        .replace("a.jsonl", "rows.yaml")
-        .replace("/s.json", "s.yaml"),
+        "contracts/a.yaml": edited(contract("a"), "a.jsonl", "rows.yaml", "/s.json", "s.yaml"),
         "contracts/rows.yaml": "- x: 1\n",
         "contracts/s.yaml": "type: string\n",
     }
@@ -389,4 +388,4 @@ def test_a_reference_that_leads_nowhere_is_an_error_wherever_it_stands(reference
     with pytest.raises(ContractError):
         after({"t.json": f'{{"$ref": "{reference}"}}'})
     with pytest.raises(ContractError):
-        after({"contracts/a.yaml": contract("a").replace("/s.json", f"'{reference}'")})
+        after({"contracts/a.yaml": edited(contract("a"), "/s.json", f"'{reference}'")})

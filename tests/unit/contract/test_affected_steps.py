@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import loaded as loaded_from
 
 from gatekeeper.checks.registry import SHAPES
@@ -78,7 +79,7 @@ def test_a_change_of_any_step_affects_the_contract(path: str) -> None:
 
 def test_a_copy_in_the_place_of_a_step_leaves_its_prompt() -> None:
     copied = {
-        "contracts/order.yaml": CONTRACT.replace("extract.md", "copy.md"),
+        "contracts/order.yaml": edited(CONTRACT, "extract.md", "copy.md"),
         "prompts/copy.md": EXTRACT,
         "prompts/extract.md": f"{EXTRACT} badly",
     }
@@ -88,9 +89,9 @@ def test_a_copy_in_the_place_of_a_step_leaves_its_prompt() -> None:
 def test_a_copy_under_the_old_name_of_a_step_leaves_its_prompt() -> None:
     """The changed prompt is still a step, but not the one that it was."""
     second = "  - {name: again, prompt: ../prompts/extract.md}\nprompt: ../prompts/answer"
-    text = CONTRACT.replace("prompts/extract.md", "prompts/copy.md")
+    text = edited(CONTRACT, "prompts/extract.md", "prompts/copy.md")
     head = {
-        "contracts/order.yaml": text.replace("prompt: ../prompts/answer", second),
+        "contracts/order.yaml": edited(text, "prompt: ../prompts/answer", second),
         "prompts/copy.md": EXTRACT,
         "prompts/extract.md": f"{EXTRACT} badly",
         "prompts/answer.md": "Answer {{ extract }} {{ again }}",
@@ -99,10 +100,10 @@ def test_a_copy_under_the_old_name_of_a_step_leaves_its_prompt() -> None:
 
 
 def test_the_last_prompt_may_not_become_a_step_of_another() -> None:
-    text = CONTRACT.replace("prompts/answer.md", "prompts/new.md")
+    text = edited(CONTRACT, "prompts/answer.md", "prompts/new.md")
     second = "  - {name: answer, prompt: ../prompts/answer.md}\nprompt: ../prompts/new"
     head = {
-        "contracts/order.yaml": text.replace("prompt: ../prompts/new", second),
+        "contracts/order.yaml": edited(text, "prompt: ../prompts/new", second),
         "prompts/new.md": "Repeat {{ answer }}",
     }
     assert only(head).left_prompt == "prompts/answer.md"
@@ -120,14 +121,14 @@ def test_a_removed_step_leaves_its_prompt_and_weakens_the_contract() -> None:
 
 
 def test_a_step_with_a_new_name_keeps_its_prompt() -> None:
-    text = CONTRACT.replace("name: extract", "name: facts")
+    text = edited(CONTRACT, "name: extract", "name: facts")
     found = only({"contracts/order.yaml": text, "prompts/answer.md": "Answer {{ facts }}"})
     assert found.left_prompt is None
     assert "step `extract` removed" in weaker(found)
 
 
 def test_a_prompt_of_a_step_that_moves_is_followed() -> None:
-    text = CONTRACT.replace("extract.md", "facts.md")
+    text = edited(CONTRACT, "extract.md", "facts.md")
     moved = {"contracts/order.yaml": text, "prompts/extract.md": None, "prompts/facts.md": EXTRACT}
     assert after(moved, {"prompts/facts.md": "prompts/extract.md"}) == ()
     copied = {**moved, "prompts/real.md": f"{EXTRACT} badly"}
@@ -148,8 +149,12 @@ def test_a_looser_check_of_a_step_is_a_weakening(old: str, new: str, said: str) 
 
 
 def test_a_check_that_moves_to_the_last_output_is_a_weakening() -> None:
-    text = CONTRACT.replace(", {type: length, max: 9}", "").replace(
-        "value: Ann}]", "value: Ann}, {type: length, max: 9}]"
+    text = edited(
+        CONTRACT,
+        ", {type: length, max: 9}",
+        "",
+        "value: Ann}]",
+        "value: Ann}, {type: length, max: 9}]",
     )
     found = only({"contracts/order.yaml": text})
     assert any("`step` changed" in text for text in weaker(found))
@@ -191,8 +196,8 @@ def test_a_step_whose_output_is_no_longer_used_is_a_weakening(template: str, wea
     second = "  - {name: again, prompt: ../prompts/again.md}\nprompt: ../prompts/answer"
     head = loaded(
         {
-            "contracts/order.yaml": CONTRACT.replace("prompt: ../prompts/answer", second).replace(
-                "name: Ann", "name: Ann, never: ''"
+            "contracts/order.yaml": edited(
+                CONTRACT, "prompt: ../prompts/answer", second, "name: Ann", "name: Ann, never: ''"
             ),
             "prompts/again.md": "Extract {{ name }} again",
             "prompts/answer.md": template,

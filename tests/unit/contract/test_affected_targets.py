@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, after, contract, revision
 
 from gatekeeper.contract.changes.affected import Affected, every_contract, find_affected
@@ -20,7 +21,7 @@ def without(path: str) -> dict[str, str]:
 
 
 def test_the_base_arm_runs_what_the_base_contract_names() -> None:
-    (result,) = after({"contracts/a.yaml": contract("a").replace("model: m", "model: n")}).contracts
+    (result,) = after({"contracts/a.yaml": edited(contract("a"), "model: m", "model: n")}).contracts
     assert result.base is not None
     assert result.base_target == result.base.target
     (removed,) = after({"contracts/a.yaml": None}).contracts
@@ -97,10 +98,10 @@ def test_a_prompt_that_is_gone_is_not_left_behind() -> None:
 @pytest.mark.parametrize("where", ["contract", "prompt", "prompt, escaped"])
 def test_a_changed_recording_affects_what_answers_from_it(where: str) -> None:
     base = {**FILES, "past.txt": "one"}
-    base["contracts/a.yaml"] = contract("a").replace("model: m", "model: recorded/past.txt")
+    base["contracts/a.yaml"] = edited(contract("a"), "model: m", "model: recorded/past.txt")
     if where != "contract":
         model = "recorded/past.txt" if where == "prompt" else '"\\x72ecorded/past.txt"'
-        base["contracts/a.yaml"] = contract("a").replace("model: m\n", "")
+        base["contracts/a.yaml"] = edited(contract("a"), "model: m\n", "")
         base["prompts/a.md"] = f"---\nmodel: {model}\n---\nuser:\nA {{{{ x }}}}"
     (result,) = between(base, {**base, "past.txt": "two"}).contracts
     assert result.affected_by == (AffectedBy("past.txt", "modified"),)

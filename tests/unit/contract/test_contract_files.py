@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import every_contract, find_affected
@@ -13,7 +14,7 @@ from gatekeeper.errors import ContractError
 
 KNOWN = ("contracts/a.yaml", "contracts/deep/b.yaml")
 WIDE = Policy(contracts=("contracts/**/*",))
-A_THIRD = contract("c", "/prompts/a.md").replace("c.jsonl", "a.jsonl")
+A_THIRD = edited(contract("c", "/prompts/a.md"), "c.jsonl", "a.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_a_wide_pattern_reads_no_other_file_as_a_contract(more: dict[str, str]) 
 
 def test_a_contract_that_another_one_refers_to_is_still_a_contract() -> None:
     """Whatever its suffix: otherwise a reference would take it out of action."""
-    rows = FILES[KNOWN[0]].replace("{file: a.jsonl}", "{file: a.jsonl}, {file: c}")
+    rows = edited(FILES[KNOWN[0]], "{file: a.jsonl}", "{file: a.jsonl}, {file: c}")
     head = revision({**FILES, "contracts/c": A_THIRD, KNOWN[0]: rows})
     assert contract_paths(head, WIDE, SHAPES) == (KNOWN[0], "contracts/c", KNOWN[1])
 
@@ -79,7 +80,7 @@ def test_what_is_meant_as_a_contract_and_cannot_be_read_is_an_error(
 
 def test_a_contract_cannot_hide_by_breaking_or_by_becoming_a_fixture_file() -> None:
     base = {**FILES, "contracts/c": A_THIRD}
-    taken = FILES[KNOWN[0]].replace("a.jsonl", "c")
+    taken = edited(FILES[KNOWN[0]], "a.jsonl", "c")
     for change in ({"contracts/c": "contract: ["}, {"contracts/c": "x: 1", KNOWN[0]: taken}):
         head = revision({**base, **change})
         try:

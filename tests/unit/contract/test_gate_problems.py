@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.values.change import MemoryRevision
@@ -27,7 +28,7 @@ fixtures:
 
 
 def load(gate: str, other: str = ", category: refund", *, labels: bool = True):
-    text = CONTRACT.replace("GATE", gate).replace("OTHER", other)
+    text = edited(CONTRACT, "GATE", gate, "OTHER", other)
     if not labels:
         text = re.sub(", category: [^}]*}", "}", text)
     files = {"c.yaml": text.encode(), "tag.txt": b"{{ word }}"}

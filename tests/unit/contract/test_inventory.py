@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.constants_here import read_here
+from support.edited_text import edited
 
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.files.inventory import FolderCoverage, Inventory, take_inventory
@@ -163,7 +164,7 @@ def test_prompts_made_of_other_constants_are_found_once():
         ("src/app.py:chat", "Python", 7),
         ("src/app.py:QA_TEMPLATE", "Python", 8),
     ]
-    without = LANGCHAIN.replace("from langchain_core", "from own")
+    without = edited(LANGCHAIN, "from langchain_core", "from own")
     assert ("src/app.py:QA_TEMPLATE", "Python", 8) not in found({"src/app.py": without})
 
 
@@ -550,7 +551,7 @@ def test_a_text_for_agents_that_is_watched_or_has_a_contract_is_a_prompt():
     skill = OF_AGENTS[0]
     watched = inventory({skill: "Review."}, Policy(prompts=(".claude/**",)))
     assert ([p.path for p in watched.prompts], watched.of_agents) == ([skill], ())
-    contract = CONTRACT.replace("prompts/words.md", skill)
+    contract = edited(CONTRACT, "prompts/words.md", skill)
     covered = inventory({"contracts/words.yaml": contract, skill: "Review {{ word }}."})
     assert ([p.contracts for p in covered.prompts], covered.of_agents) == (
         [("contracts/words.yaml",)],

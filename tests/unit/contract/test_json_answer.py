@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.reading.data_blocks import data_message
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer, read_object
@@ -46,7 +47,7 @@ def test_the_object_alone_is_the_answer(text):
         (ANSWER[:-1], "broken"),
         (f"{ANSWER[:-1]},}}", "broken"),
         (ANSWER.replace('"', "'"), "broken"),
-        (ANSWER.replace("kind.", "kind.\n"), "broken"),
+        (edited(ANSWER, "kind.", "kind.\n"), "broken"),
         (f"<think>The output says {ANSWER}", "alone"),
         (f"<think>a <think>b</think>{ANSWER}", "do not end"),
         (f"I looked.</think>{ANSWER}", "alone"),

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import evaluation_meaning
@@ -94,7 +95,7 @@ def test_everything_is_read() -> None:
 
 
 def test_the_prompt_file_names_the_model_where_the_contract_does_not() -> None:
-    text = CONTRACT.replace("model: openai/gpt\n", "")
+    text = edited(CONTRACT, "model: openai/gpt\n", "")
     assert load({"contracts/tag.yaml": text}).target.model == "m"
     told = complaints(text, prompts__tag_prompty="{{ word }}")
     assert "sets a model" in told
@@ -223,7 +224,7 @@ def test_faults_anywhere(old: str, new: str, what: str) -> None:
         ("contracts/tag.yaml", "a: [", "contracts/tag.yaml:2"),
         (
             "contracts/tag.yaml",
-            CONTRACT.split("checks:\n")[0].replace(", checks: [{type: equals, value: 1}]", ""),
+            edited(CONTRACT.split("checks:\n")[0], ", checks: [{type: equals, value: 1}]", ""),
             "no check with `severity: error` applies to the fixture",
         ),
         (
@@ -287,13 +288,13 @@ def test_a_name_that_is_given_stays_and_those_that_are_made_give_way() -> None:
         ("contracts/tag.yaml", "# note\r\n" + CONTRACT.replace("\n", "\r\n")),
         (
             "contracts/tag.yaml",
-            CONTRACT.replace("params: {temperature: 1}", "params:\n  temperature: 1"),
+            edited(CONTRACT, "params: {temperature: 1}", "params:\n  temperature: 1"),
         ),
         ("contracts/rows.jsonl", '{"expected": "b",   "word": "a"}\n'),
         ("contracts/s.json", json.dumps(json.loads(FILES["contracts/s.json"]), indent=4)),
         (
             "prompts/tag.prompty",
-            FILES["prompts/tag.prompty"].replace("model", "# note\nname: n\nmodel"),
+            edited(FILES["prompts/tag.prompty"], "model", "# note\nname: n\nmodel"),
         ),
     ],
 )
@@ -360,11 +361,11 @@ def test_every_fixture_has_a_check_that_can_fail_it() -> None:
 def test_the_recording_that_answers_is_a_dependency(where: str) -> None:
     model = "recorded/past/samples.txt"
     files = {
-        "contracts/tag.yaml": CONTRACT.replace("openai/gpt", model),
+        "contracts/tag.yaml": edited(CONTRACT, "openai/gpt", model),
         "past/samples.txt": "answers",
     }
     if where == "prompt":
-        files["contracts/tag.yaml"] = CONTRACT.replace("model: openai/gpt\n", "")
+        files["contracts/tag.yaml"] = edited(CONTRACT, "model: openai/gpt\n", "")
         files["prompts/tag.prompty"] = f"---\nmodel: {model}\n---\nuser:\n{{{{ word }}}}"
     digest = load({**files}).dependencies["past/samples.txt"]
     assert digest != load({**files, "past/samples.txt": "others"}).dependencies["past/samples.txt"]

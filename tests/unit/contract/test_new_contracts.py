@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import AffectedContract, find_affected
@@ -84,10 +85,10 @@ def test_a_contract_is_new_if_it_has_no_base_version():
     text = contract("a", extra="params: {seed: 1}\n")
     assert between({**FILES, "contracts/a.yaml": text + "oops: 1\n"}, FILES)["a"].is_new
     assert not between(FILES, {"contracts/a.yaml": text})["a"].is_new
-    renamed = {"contracts/a.yaml": text.replace("name: a", "name: z")}
+    renamed = {"contracts/a.yaml": edited(text, "name: a", "name: z")}
     assert not between(FILES, renamed)["z"].is_new
     away = {**NEW, **GONE}
-    away["contracts/z.yaml"] = contract("z", "/prompts/n.md").replace("z.jsonl", "n.jsonl")
+    away["contracts/z.yaml"] = edited(contract("z", "/prompts/n.md"), "z.jsonl", "n.jsonl")
     away["contracts/n.yaml"] = None
     assert between(FILES, away)["z"].is_new
 

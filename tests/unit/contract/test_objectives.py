@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import contract_digest
@@ -75,7 +76,7 @@ def test_every_kind_is_read_in_one_order_whatever_the_order_of_the_keys():
 
 
 def test_the_category_of_a_fixture_counts_where_an_objective_asks_for_it():
-    moved = CONTRACT.replace("category: 7", "category: billing")
+    moved = edited(CONTRACT, "category: 7", "category: billing")
     for slo, same in (("{success_rate: 0.9}", True), ("{categories: {billing: {}}}", True)):
         assert (contract_digest(load(slo)) == contract_digest(load(slo, moved))) is same
     evaluated = "{categories: {billing: {success_rate: 0.9}}}"
@@ -111,7 +112,7 @@ def test_what_could_never_be_decided_is_told_with_its_place(slo, told):
 
 
 def test_a_judge_score_needs_a_check_that_gives_one():
-    evaluation = CONTRACT.replace("name: valid.json", "name: kind}, {type: opinion, name: o")
+    evaluation = edited(CONTRACT, "name: valid.json", "name: kind}, {type: opinion, name: o")
     found = load("{judge_score: 0.8}", evaluation)
     assert found.slo == (Objective("judge_score", 0.8),)
 

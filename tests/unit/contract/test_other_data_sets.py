@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import loaded
 
 from gatekeeper.contract.values.definition import Fixture
@@ -25,7 +26,7 @@ checks:
 
 
 def fixtures(file: str, kind: str, text: str) -> tuple[Fixture, ...]:
-    contract = CONTRACT.replace("FILE", file).replace("FORMAT", kind)
+    contract = edited(CONTRACT, "FILE", file, "FORMAT", kind)
     files = {"evals/c.yaml": contract, "evals/p.txt": "{{ input }}", f"evals/{file}": text}
     return loaded(files, "evals/c.yaml").fixtures
 
@@ -112,7 +113,7 @@ def test_columns_of_other_names_are_named_in_the_contract() -> None:
     with pytest.raises(ContractError, match="format"):
         loaded(
             {
-                "evals/c.yaml": CONTRACT.replace("format: FORMAT", "columns: {input: a}"),
+                "evals/c.yaml": edited(CONTRACT, "format: FORMAT", "columns: {input: a}"),
                 "evals/p.txt": "x",
                 "evals/FILE": "[]",
             },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.recorded_repository import GOOD, contract_files
 
 from gatekeeper.contract.policies.policy import POLICY_PATH
@@ -13,9 +14,15 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 
 FILES = contract_files() | {
-    "contracts/x/more.yaml": GOOD.replace("name: words", "name: more")
-    .replace("../prompts", "/prompts")
-    .replace("file: words.csv", "file: /contracts/words.csv"),
+    "contracts/x/more.yaml": edited(
+        GOOD,
+        "name: words",
+        "name: more",
+        "../prompts",
+        "/prompts",
+        "file: words.csv",
+        "file: /contracts/words.csv",
+    ),
     "prompts/x/other.txt": "Other.",
 }
 

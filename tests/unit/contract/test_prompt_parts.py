@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import AffectedContract, find_affected
@@ -107,7 +108,7 @@ def test_a_part_is_lost_if_its_base_contract_cannot_be_loaded() -> None:
 def test_a_contract_may_stand_in_the_file_of_its_prompt() -> None:
     text = contract("a", "/contracts/a.yaml#description", extra=f"description: {LONG}\n")
     base = {**BASE, "contracts/a.yaml": text}
-    found = between({"contracts/a.yaml": text.replace("Sort", "Rank")}, base)
+    found = between({"contracts/a.yaml": edited(text, "Sort", "Rank")}, base)
     assert [cause.path for cause in found["a"].affected_by] == ["contracts/a.yaml"]
     assert between({"contracts/a.yaml": f"# note\n{text}"}, base) == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import loaded as loaded_from
 
 from gatekeeper.checks.registry import SHAPES
@@ -58,8 +59,8 @@ def test_steps_are_read_in_order_with_their_checks() -> None:
 def test_every_prompt_and_file_of_a_step_is_found_without_loading() -> None:
     files = {
         **FILES,
-        "order.yaml": CONTRACT.replace(
-            '{type: contains, value: "{{ name }}"}', "{type: json_schema, schema: s.json}"
+        "order.yaml": edited(
+            CONTRACT, '{type: contains, value: "{{ name }}"}', "{type: json_schema, schema: s.json}"
         ),
         "extract.md": '{% include "part.txt" %}',
         "part.txt": "x",
@@ -203,9 +204,9 @@ def test_other_styles_insert_an_output_if_they_do_not_escape_it(
 ) -> None:
     suffix = {"fstring": "", "mustache": ".mustache", "nunjucks": ".njk"}[style]
     name = f"rank.txt{suffix}"
-    one = CONTRACT.replace("rank.md", name)
+    one = edited(CONTRACT, "rank.md", name)
     if style == "fstring":
-        one = one.replace("prompt: answer.md", "template: fstring\nprompt: answer.md")
+        one = edited(one, "prompt: answer.md", "template: fstring\nprompt: answer.md")
     changes = {"order.yaml": one, name: template}
     if style == "fstring":
         changes |= {"extract.md": "Extract {name}", "answer.md": "{rank}: {extract}"}

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.foreign_files import loaded as loaded_from
 
 from gatekeeper.contract.fixtures.quarantine import (
@@ -54,14 +55,14 @@ def test_it_is_read_into_its_fixture() -> None:
     ("entry", "field", "said", "fix"),
     [
         (ENTRY.replace("one", "on"), "fixture", "no fixture has the id `on`", "mean `one`?"),
-        (ENTRY.replace("2026-12-31", "31.12.2026"), "until", "required form", "YYYY-MM-DD"),
-        (ENTRY.replace("2026-12-31", "2026-02-30"), "until", "not a date", "YYYY-MM-DD"),
-        (ENTRY.replace("2026-12-31", "'20261231'"), "until", "required form", "YYYY-MM-DD"),
-        (ENTRY.replace("2026-12-31", "next week"), "until", "required form", "YYYY-MM-DD"),
-        (ENTRY.replace("flickers", "' '"), "why", "required form", "the reason"),
-        (ENTRY.replace("team", "''"), "owner", "required form", "who mends"),
-        (ENTRY.replace(", why: flickers", ""), None, "`why` is missing", "the reason"),
-        (ENTRY.replace("owner", "owners"), "owners", "unknown key", "owner"),
+        (edited(ENTRY, "2026-12-31", "31.12.2026"), "until", "required form", "YYYY-MM-DD"),
+        (edited(ENTRY, "2026-12-31", "2026-02-30"), "until", "not a date", "YYYY-MM-DD"),
+        (edited(ENTRY, "2026-12-31", "'20261231'"), "until", "required form", "YYYY-MM-DD"),
+        (edited(ENTRY, "2026-12-31", "next week"), "until", "required form", "YYYY-MM-DD"),
+        (edited(ENTRY, "flickers", "' '"), "why", "required form", "the reason"),
+        (edited(ENTRY, "team", "''"), "owner", "required form", "who mends"),
+        (edited(ENTRY, ", why: flickers", ""), None, "`why` is missing", "the reason"),
+        (edited(ENTRY, "owner", "owners"), "owners", "unknown key", "owner"),
     ],
 )
 def test_a_mistake_names_line_field_and_fix(
@@ -104,7 +105,7 @@ def test_it_holds_through_its_last_day_and_then_says_that_it_ended(days: int) ->
 @pytest.mark.parametrize("day", ["9999-12-31", "2999-01-01", "2028-02-29"])
 def test_a_date_that_nobody_waits_for_holds_nothing(day: str) -> None:
     assert ENTRY.count("2026-12-31") == 1
-    contract = load(ENTRY.replace("2026-12-31", day))
+    contract = load(edited(ENTRY, "2026-12-31", day))
     assert in_force(contract, TODAY).fixtures[0].quarantine is None
     (problem,) = ended_quarantines(contract, TODAY)
     latest = (TODAY + timedelta(days=180)).isoformat()
@@ -125,11 +126,11 @@ def test_many_are_counted() -> None:
     ("before", "after", "said"),
     [
         ([], [ENTRY], "fixture `one` put in quarantine until 2026-12-31 (team: flickers)"),
-        ([ENTRY], [ENTRY.replace("2026", "2027")], "extended from 2026-12-31 to 2027-12-31"),
+        ([ENTRY], [edited(ENTRY, "2026", "2027")], "extended from 2026-12-31 to 2027-12-31"),
         ([ENTRY], [ENTRY.replace("one", "two")], "fixture `two` put in quarantine"),
-        ([ENTRY], [ENTRY.replace("2026-12", "2026-10")], None),
+        ([ENTRY], [edited(ENTRY, "2026-12", "2026-10")], None),
         ([ENTRY], [], None),
-        ([ENTRY], [ENTRY.replace("team", "someone")], None),
+        ([ENTRY], [edited(ENTRY, "team", "someone")], None),
     ],
 )
 def test_what_head_adds_or_extends_is_a_weakening(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import every_contract, find_affected
@@ -138,7 +139,7 @@ def test_contracts_have_a_bound_at_base_and_head(
 ) -> None:
     monkeypatch.setattr(sizes, "MOST_CONTRACTS", 3)
     few = revision(text(), f_jsonl=rows(1))
-    more = {f"contracts/c{n}.yaml": text().replace("name: c", f"name: c{n}") for n in range(4)}
+    more = {f"contracts/c{n}.yaml": edited(text(), "name: c", f"name: c{n}") for n in range(4)}
     many = revision(
         text(), f_jsonl=rows(1), **{p[10:].replace(".", "_"): t for p, t in more.items()}
     )

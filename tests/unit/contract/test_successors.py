@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import SHAPES, contract, revision
 
 from gatekeeper.contract.changes import successors
@@ -14,7 +15,7 @@ from gatekeeper.contract.values.change import Change
 
 RULES = "".join(f"Rule {n}: be precise about item {n} of {{{{ x }}}}.\n" for n in range(12))
 GOOD = f"Classify the text as positive or negative.\n{RULES}"
-WORSE = GOOD.replace("Classify", "Do not classify")
+WORSE = edited(GOOD, "Classify", "Do not classify")
 UNLIKE = "Translate {{ x }} for our guests from abroad and sign with the name of the hotel.\n"
 ROW = '{"x": 1}'
 BASE = {
@@ -126,8 +127,8 @@ FAMILY = {
     **BASE,
     "contracts/b.yaml": contract("b"),
     "contracts/b.jsonl": ROW,
-    "prompts/b.md": GOOD.replace("positive or negative", "polite or rude"),
-    "prompts/other.md": GOOD.replace("positive", "short"),
+    "prompts/b.md": edited(GOOD, "positive or negative", "polite or rude"),
+    "prompts/other.md": edited(GOOD, "positive", "short"),
 }
 
 
@@ -157,7 +158,7 @@ def test_a_file_that_was_there_counts_if_it_becomes_like_the_prompt():
 
 
 def test_a_recording_takes_no_place():
-    text = contract("a", "../prompts/c.md").replace("model: m", "model: recorded/contracts/r.jsonl")
+    text = edited(contract("a", "../prompts/c.md"), "model: m", "model: recorded/contracts/r.jsonl")
     assert successors_of({"contracts/a.yaml": text, "contracts/r.jsonl": GOOD}) == ()
 
 

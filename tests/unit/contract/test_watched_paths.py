@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import AffectedContract, find_affected
@@ -14,7 +15,7 @@ from gatekeeper.contract.values.change import Change, Entry, EntryKind, MemoryRe
 
 COPY = {
     "contracts/a.yaml": contract("a", "../copies/a.md"),
-    "copies/a.md": FILES["prompts/a.md"].replace("part", "/prompts/part"),
+    "copies/a.md": edited(FILES["prompts/a.md"], "part", "/prompts/part"),
 }
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
+from support.edited_text import edited
 from support.revisions import change
 
 from gatekeeper.checks.registry import SHAPES
@@ -83,7 +84,7 @@ def test_a_parameter_that_is_removed_still_counts():
 
 
 def test_enforce_at_head_does_not_change_what_the_base_contract_asks():
-    checked = CONTRACT.replace("ok}]", "ok}, {type: json_schema, schema: {type: object}}]")
+    checked = edited(CONTRACT, "ok}]", "ok}, {type: json_schema, schema: {type: object}}]")
     head = files(checked + MODEL + "mode: enforce\n", OTHER)
     job = planned(files(checked + MODEL), head)
 
@@ -106,7 +107,7 @@ def test_a_pull_request_that_only_changes_the_model_is_checked_as_it_would_run()
 
 
 def test_a_worse_model_with_weaker_checks_is_checked_by_the_base_contract_as_it_would_run():
-    weaker = CONTRACT.replace("value: ok", "value: o").replace("[{type", "[{type")
+    weaker = edited(CONTRACT, "value: ok", "value: o", "[{type", "[{type")
     job = planned(files(), files(weaker + "model: openai/worse\n", OTHER))
 
     assert evaluations_of(job) == ["head", "base_settings", "base"]
@@ -149,7 +150,7 @@ def test_a_policy_that_allows_weakening_leaves_the_base_contract_out():
     assert evaluations_of(job) == ["head"]
 
 
-EXPECTS = CONTRACT.replace("value: ok", "value: '{{ expected }}'") + MODEL
+EXPECTS = edited(CONTRACT, "value: ok", "value: '{{ expected }}'") + MODEL
 """No fixture has an expected value, so the contract can evaluate nothing."""
 
 
@@ -168,7 +169,7 @@ def test_a_base_contract_that_cannot_apply_can_be_repaired():
 
 
 def test_what_head_cannot_be_asked_is_planned_and_not_drawn():
-    head = files(CONTRACT.replace("value: ok", "value: OK") + MODEL, "Say {{ term }}.\n")
+    head = files(edited(CONTRACT, "value: ok", "value: OK") + MODEL, "Say {{ term }}.\n")
     head["contracts/words.jsonl"] = "".join(
         json.dumps({"id": f"f{i}", "vars": {"term": "easy" if i == 2 else f"w{i}"}}) + "\n"
         for i in range(3)
@@ -183,8 +184,8 @@ def test_what_head_cannot_be_asked_is_planned_and_not_drawn():
 
 
 def test_a_renamed_variable_is_checked_on_the_base_contracts_own_values():
-    head = files(CONTRACT.replace("value: ok", "value: OK") + MODEL, "Please say {{ term }}.\n")
-    head["contracts/words.jsonl"] = head["contracts/words.jsonl"].replace("word", "term")
+    head = files(edited(CONTRACT, "value: ok", "value: OK") + MODEL, "Please say {{ term }}.\n")
+    head["contracts/words.jsonl"] = edited(head["contracts/words.jsonl"], "word", "term")
     job = planned(files(), head)
 
     assert evaluations_of(job) == ["head", "base"]
@@ -194,7 +195,7 @@ def test_a_renamed_variable_is_checked_on_the_base_contracts_own_values():
 
 def test_renaming_a_variable_alone_changes_no_template():
     head = files(prompt="Say {{ term }}.\n")
-    head["contracts/words.jsonl"] = head["contracts/words.jsonl"].replace("word", "term")
+    head["contracts/words.jsonl"] = edited(head["contracts/words.jsonl"], "word", "term")
     job = planned(files(), head)
 
     assert (job.leaves_requests, job.changes_template, job.weakened) == (True, False, ())
@@ -203,7 +204,7 @@ def test_renaming_a_variable_alone_changes_no_template():
 def enforced(*properties: str) -> str:
     inner = ", ".join(f"{name}: {{type: string}}" for name in properties)
     schema = f"{{type: json_schema, schema: {{type: object, properties: {{{inner}}}}}}}"
-    return CONTRACT.replace("ok}]", f"ok}}, {schema}]") + MODEL + "mode: enforce\n"
+    return edited(CONTRACT, "ok}]", f"ok}}, {schema}]") + MODEL + "mode: enforce\n"
 
 
 def test_the_order_of_an_enforced_schema_is_part_of_the_request():
@@ -216,7 +217,7 @@ def test_the_order_of_an_enforced_schema_is_part_of_the_request():
 
 def test_the_order_of_a_schema_that_is_not_sent_changes_nothing():
     before, after = (
-        enforced(*names).replace("mode: enforce\n", "")
+        edited(enforced(*names), "mode: enforce\n", "")
         for names in (("reasoning", "answer"), ("answer", "reasoning"))
     )
     changed = change(files(before), files(after))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.revisions import change
 
 from gatekeeper.checks.registry import SHAPES
@@ -28,7 +29,7 @@ model: openai/small
 fixtures: [{file: words.jsonl}]
 checks: [{type: contains, value: ok}]
 """
-OTHER_CONTRACT = CONTRACT.replace("words", "texts")
+OTHER_CONTRACT = edited(CONTRACT, "words", "texts")
 PROMPT = "Say {{ word }}.\n"
 HIDDEN = "Say {% if word == 'w0' %}nothing{% else %}{{ word }}{% endif %}.\n"
 FRONT = "---\nmodel: openai/small\nparams: {{temperature: 0, top_p: 1{}}}\n---\nSay {{{{ word }}}}."
@@ -130,8 +131,8 @@ def test_front_matter_that_base_does_not_have_may_be_text():
 
 def test_the_order_of_parameters_and_an_include_that_is_not_used_change_no_request():
     front = FRONT.format("")
-    reordered = front.replace("temperature: 0, top_p: 1", "top_p: 1, temperature: 0 ")
-    contract = CONTRACT.replace("model: openai/small\n", "")
+    reordered = edited(front, "temperature: 0, top_p: 1", "top_p: 1, temperature: 0 ")
+    contract = edited(CONTRACT, "model: openai/small\n", "")
     assert work(files(contract=contract, prompt=front), {"prompts/words.md": reordered}).jobs == ()
     including = "Say {{ word }}.{% if word == 'zzz' %}{% include 'part.md' %}{% endif %}\n"
     base = {**files(prompt=including), "prompts/part.md": "A"}
@@ -166,7 +167,7 @@ def test_a_fixture_that_is_removed_hides_no_changed_request(allowed):
 
 
 def test_a_fixture_that_changes_hides_no_changed_request():
-    rows = files()["contracts/words.jsonl"].replace('"w0"', '"w9"')
+    rows = edited(files()["contracts/words.jsonl"], '"w0"', '"w9"')
     job = planned(files(), {"prompts/words.md": HIDDEN, "contracts/words.jsonl": rows})
     assert evaluations_of(job) == [("head", True), ("base", True)]
 
@@ -184,14 +185,14 @@ def test_another_seed_or_model_is_no_change_that_is_left_out():
     head = {"contracts/words.yaml": reseeded, "prompts/words.md": SAME["a comment of Jinja"]}
     job = planned(files(), head)
     assert evaluations_of(job) == [("head", False)]
-    other = CONTRACT.replace("openai/small", "openai/strong")
+    other = edited(CONTRACT, "openai/small", "openai/strong")
     head = {"contracts/words.yaml": other, "prompts/words.md": SAME["a comment of Jinja"]}
     assert evaluations_of(planned(files(), head)) == [("head", True)]
 
 
 def test_settings_of_the_contract_hide_no_front_matter():
     """The contract's own model sends what base sent; a program would send the front matter's."""
-    plain = CONTRACT.replace("model: openai/small\n", "")
+    plain = edited(CONTRACT, "model: openai/small\n", "")
     base = files(contract=plain, prompt="---\nmodel: openai/small\n---\nSay {{ word }}.")
     head = {
         "contracts/words.yaml": CONTRACT,
@@ -203,7 +204,7 @@ def test_settings_of_the_contract_hide_no_front_matter():
 
 
 def test_a_changed_recording_is_checked():
-    recorded = CONTRACT.replace("openai/small", "recorded/past.jsonl")
+    recorded = edited(CONTRACT, "openai/small", "recorded/past.jsonl")
     base = {**files(contract=recorded), "past.jsonl": "{}\n"}
     comment = {"prompts/words.md": SAME["a comment of Jinja"]}
     assert work(base, comment).jobs == ()
@@ -213,7 +214,7 @@ def test_a_changed_recording_is_checked():
 
 def test_a_contract_that_leaves_its_prompt_for_a_copy_is_never_left_out():
     away = {
-        "contracts/words.yaml": CONTRACT.replace("words.md", "copy.md"),
+        "contracts/words.yaml": edited(CONTRACT, "words.md", "copy.md"),
         "prompts/copy.md": PROMPT,
     }
     (job,) = work(files(), away).jobs
@@ -232,7 +233,7 @@ def test_what_leaves_its_requests_takes_no_alpha(untouched, changed):
     base, head = {}, {}
     for number in range(untouched + changed):
         name = f"c{number}"
-        base |= files(name, CONTRACT.replace("words", name), rows=2)
+        base |= files(name, edited(CONTRACT, "words", name), rows=2)
         same = number < untouched
         head[f"prompts/{name}.md"] = SAME["a comment of Jinja"] if same else CHANGED["a word"]
     found = work(base, head)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import GITHUB
 from support.revisions import revision
 
@@ -130,9 +131,13 @@ def test_what_is_not_meant_is_a_warning(more: str, line: int, said: str | None) 
 def test_a_variable_that_nothing_reads_is_a_warning(
     prompt: str, check: str, unused: set[str]
 ) -> None:
-    contract = written("first").replace("{word: ", "{other: b, word: ").replace(
-        "{type: contains, name: n0, value: v0}", check
-    )  # fmt: skip
+    contract = edited(
+        written("first"),
+        "{word: ",
+        "{other: b, word: ",
+        "{type: contains, name: n0, value: v0}",
+        check,
+    )
     files = {"contracts/a.yaml": contract, "prompts/words.md": prompt}
     found = validate(files | {"prompts/part.md": "Say {{ other }}."})
     named = [w.problem for w in found.of_level("warning") if "the variable" in w.problem.what]
@@ -158,9 +163,7 @@ def test_a_prompt_in_a_style_that_is_not_filled_in_is_an_error(
     prompt: str, style: str, place: tuple[str, int] | None, fix: str
 ) -> None:
     contract = written("first", more=f"template: {style}\n")
-    contract = contract.replace("{word: ", "{other: b, word: ").replace(
-        "name: n0, value: v0", "value: x"
-    )
+    contract = edited(contract, "{word: ", "{other: b, word: ", "name: n0, value: v0", "value: x")
     found = validate({"contracts/a.yaml": contract, "prompts/words.md": prompt})
     assert [(p.path, p.line) for p in found.problems] == ([place] if place else [])
     assert all(fix in problem.fix for problem in found.problems)
@@ -231,7 +234,7 @@ def test_weights_of_another_tool_are_no_mistake() -> None:
 
 
 def test_the_expected_value_of_a_prompt_file_is_no_unused_variable() -> None:
-    text = GITHUB.replace("{{expected}}", "Paris").replace("expected: Tokyo", "unread: x")
+    text = edited(GITHUB, "{{expected}}", "Paris", "expected: Tokyo", "unread: x")
     found = validate({"contracts/city.prompt.yml": text}, SUITES)
     named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
     assert [what.split("`")[1] for what in named] == ["unread"]
@@ -248,8 +251,8 @@ def test_a_name_in_single_braces_is_one_error() -> None:
     ("code", "said"), [("def f(output):\n  return (", "line 2"), ("x = 1", "`f`")]
 )
 def test_a_check_in_python_that_cannot_run_is_an_error(code: str, said: str) -> None:
-    contract = written("first").replace(
-        "{type: contains, name: n0, value: v0}", "{python: 'own.py:f'}"
+    contract = edited(
+        written("first"), "{type: contains, name: n0, value: v0}", "{python: 'own.py:f'}"
     )
     files = {"contracts/a.yaml": contract, "contracts/own.py": code}
     (problem,) = validate(files | {"prompts/words.md": "Say {{ word }}."}).problems
@@ -259,7 +262,7 @@ def test_a_check_in_python_that_cannot_run_is_an_error(code: str, said: str) -> 
 
 def test_few_fixtures_are_a_note_if_a_tolerance_decides() -> None:
     text = written("first")
-    lines = text.replace("{margin: 0.9}", "{tolerance: 1}")
+    lines = edited(text, "{margin: 0.9}", "{tolerance: 1}")
     found = validated(a=lines)
     assert not found.of_level("warning")
     (note,) = found.of_level("note")
@@ -296,7 +299,7 @@ def test_a_broken_contract_hides_no_other() -> None:
         c=written("second"),
         d=written("fourth"),
         e=written("fifth", more="rubbish: 1\n"),
-        f=written("sixth").replace("gpt-4o-mini", "gone"),
+        f=edited(written("sixth"), "gpt-4o-mini", "gone"),
         g=written("seventh"),
     )
     assert [contract.name for contract in found.contracts] == ["fourth", "seventh"]
@@ -397,8 +400,8 @@ messages: [{role: user, content: "Say {{input}}."}]
     [("prompts/words.prompt.yml", False), (".ai/words.prompt.yml", False), ("x.prompt.yml", True)],
 )
 def test_misspelt_keys_of_a_prompt_file_are_named(path: str, named: bool) -> None:
-    contract = written("first").replace("word:", "input:")
-    contract = contract.replace("../prompts/words.md", f"/{path}")
+    contract = edited(written("first"), "word:", "input:")
+    contract = edited(contract, "../prompts/words.md", f"/{path}")
     files = {path: PROMPT_YML} | ({"contracts/a.yaml": contract} if named else {})
     found = validate(files, Policy(prompts=("prompts/*", ".ai/*")))
     said = [(f.level, f.problem.path, f.problem.line, f.problem.fix) for f in found.findings]

@@ -49,9 +49,7 @@ def outcome(number: int, graded: Graded) -> Outcome:
 
 
 def agreements(*graded: Graded) -> Any:
-    contract: Any = SimpleNamespace(
-        name="c", checks=(CheckSpec("judge", "is good", {}),), fixtures=()
-    )
+    contract: Any = SimpleNamespace(name="c", own_checks=[CheckSpec("judge", "is good", {})])
     job: Any = SimpleNamespace(contract=contract)
     return judge_agreements([job], [outcome(n, one) for n, one in enumerate(graded)])
 

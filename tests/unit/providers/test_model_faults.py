@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.loading.load import load_contract
@@ -97,7 +98,7 @@ def test_a_recording_that_no_revision_has_is_refused() -> None:
 def test_a_model_is_placed_where_it_is_named(files: dict[str, str], place: tuple[str, int]) -> None:
     text = contract("a")
     if files:
-        text = text.replace("model: m\n", "")
+        text = edited(text, "model: m\n", "")
     made = load_contract(
         revision({**FILES, "contracts/a.yaml": text, **files}), "contracts/a.yaml", SHAPES
     )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 from support.answering_server import Answer, AnsweringServer
+from support.edited_text import edited
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
@@ -97,7 +98,7 @@ def test_a_duration_is_the_sum_of_its_parts(h: int, m: int, s: int, ms: int) -> 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_a_moment_is_waited_for(moment: datetime) -> None:
-    text = moment.isoformat().replace("+00:00", "Z")
+    text = edited(moment.isoformat(), "+00:00", "Z")
     expected = min(max(0.0, (moment - NOW) / timedelta(seconds=1)), LONGEST_PAUSE)
     assert seconds_until(text, NOW) == pytest.approx(expected)
 

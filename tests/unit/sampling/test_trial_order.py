@@ -7,6 +7,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
@@ -142,7 +143,7 @@ def test_no_choice_of_commits_tells_the_order() -> None:
 
 def test_two_evaluations_are_interleaved_by_pairs() -> None:
     head = revision("Head", "c")
-    looser = CONTRACT.replace("value: ok", "value: k")
+    looser = edited(CONTRACT, "value: ok", "value: k")
     head.files["contracts/words.yaml"] = looser.encode()  # type: ignore[index]
     (job,) = plan_check(Change(CHANGE.base, head), Policy(), order_seed="1").jobs
     assert [evaluation.contract_from for evaluation in job.evaluations] == ["head", "base"]

@@ -8,6 +8,7 @@ from pathlib import PurePath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.git_repository import GitRepository
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
@@ -59,7 +60,7 @@ YAML += "  - role: user\n    content: '{{ x }}'\n"
     ("path", "before", "now", "harmful", "expected"),
     [
         # A deleted line comes back before the line that followed it.
-        ("p.txt", BASE, BASE.replace("Answer in one word.\n", ""), "one word", (2, 2)),
+        ("p.txt", BASE, edited(BASE, "Answer in one word.\n", ""), "one word", (2, 2)),
         # At the end, after the line before it.
         ("p.txt", "{{ x }}\nBe brief.", "{{ x }}", "brief", (1, 1)),
         # An added line goes.
@@ -76,14 +77,14 @@ YAML += "  - role: user\n    content: '{{ x }}'\n"
         (
             "p.md",
             MARKDOWN,
-            MARKDOWN.replace("kind. Be brief", "so kind. Be verbose"),
+            edited(MARKDOWN, "kind. Be brief", "so kind. Be verbose"),
             "verbose",
             (7, 7),
         ),
-        ("p.yml", YAML, YAML.replace("kind. Be brief", "so kind. Be verbose"), "verbose", (4, 4)),
+        ("p.yml", YAML, edited(YAML, "kind. Be brief", "so kind. Be verbose"), "verbose", (4, 4)),
         # A setting of the front matter, and a part of the front matter that is no edit.
         ("p.md", MARKDOWN, MARKDOWN.replace("m/a", "m/b"), "m/b", (2, 2)),
-        ("p.md", MARKDOWN, MARKDOWN.replace("temperature: 0", "temperature: 17"), "17", (4, 4)),
+        ("p.md", MARKDOWN, edited(MARKDOWN, "temperature: 0", "temperature: 17"), "17", (4, 4)),
         # Templates of another style.
         ("p.txt", "Say {x}.\nBe brief.\n", "Say {x}.\nBe long.\n", "long", (2, 2)),
     ],
@@ -106,7 +107,7 @@ def test_the_smallest_range_of_lines_is_replaced(
 
 
 def test_two_places_are_one_range_with_what_is_between() -> None:
-    now = BASE.replace("kind", "rude").replace("English", "French")
+    now = edited(BASE, "kind", "rude", "English", "French")
     found = written({"p.txt": BASE}, {"p.txt": now}, about("rude", "French"))
     assert found is not None
     assert found.replacement is not None
@@ -138,7 +139,7 @@ def test_line_ends_that_a_suggestion_would_change_are_shown_as_a_diff(mark: str)
     def in_file(text: str) -> str:
         return text.replace("\n", mark) if "\n" in mark else mark + text
 
-    now = BASE.replace("kind", "rude")
+    now = edited(BASE, "kind", "rude")
     found = written({"p.txt": in_file(BASE)}, {"p.txt": in_file(now)}, about("rude"))
     assert found is not None
     assert found.replacement is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.author.logs import propose
 from gatekeeper.author.logs.formats import LoggedInput
@@ -58,7 +59,7 @@ def test_values_are_read_back_from_what_was_sent():
 
 
 def test_a_template_with_statements_is_read_from_values_alone():
-    prompt = PROMPT.replace("Tell", "{% if topic %}Tell{% endif %}")
+    prompt = edited(PROMPT, "Tell", "{% if topic %}Tell{% endif %}")
     logged = [request("Rome", "bridges"), LoggedInput(values={"place": "Oslo", "topic": "snow"})]
     assert propose_fixtures(contract(prompt), logged, 10).inputs == 1
 

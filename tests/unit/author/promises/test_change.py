@@ -7,6 +7,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.author.specification.promises import (
     changed_lines,
@@ -61,7 +62,7 @@ def test_rules_and_input_are_compared():
 
 
 def test_rules_on_changed_lines_have_to_be_checked_again():
-    (promises,) = found(files(KNOWN), files(KNOWN, PROMPT.replace("the tag only", "a tag")))
+    (promises,) = found(files(KNOWN), files(KNOWN, edited(PROMPT, "the tag only", "a tag")))
     assert (promises.state, promises.unsettled) == ("outdated", (ONE.text,))
     assert found(files(KNOWN), files(KNOWN, f"{PROMPT}\nBe kind.\n")) == ()
 
@@ -137,6 +138,6 @@ def test_a_specification_that_takes_too_long_to_read_is_named_and_the_others_are
 
 
 def test_a_line_number_of_any_size_is_compared():
-    huge = files(KNOWN)[SPEC].replace(b"lines: [2]", b"lines: [1" + b"0" * 400 + b"]")
+    huge = edited(files(KNOWN)[SPEC], b"lines: [2]", b"lines: [1" + b"0" * 400 + b"]")
     assert huge != files(KNOWN)[SPEC]
     assert found(files(KNOWN), {**files(KNOWN), SPEC: huge}) == ()

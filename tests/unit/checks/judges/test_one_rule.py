@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.judges import MODEL, ask, judge, sample_of, verdict
 from support.outcomes import contract
 
@@ -69,7 +70,7 @@ def test_both_arms_are_graded_by_the_same_question():
 def test_only_a_judge_of_one_rule_is_told_about_it():
     without = system_of(complies(instructions="Be brief."))
     listed = "- no: the output breaks a rule\n- yes: the output obeys every rule"
-    filled = preset_prompt("complies").replace("{{ choices }}", listed)
+    filled = edited(preset_prompt("complies"), "{{ choices }}", listed)
     assert without == f"{filled.rstrip()}\n\n{DATA_RULES}"
     with_rule = system_of(complies(rule=RULE))
     assert f"\n\n{rule_prompt().rstrip()}\n\n{DATA_RULES}" in with_rule

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.contract_exports import CHECKS, a_judge, exported, kinds, sent, wanted
+from support.edited_text import edited
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.export.convert import ExportFormat, convert
@@ -168,7 +169,7 @@ def test_a_graded_eval_that_cannot_be_read_is_not_run(change: dict[str, Any] | N
     texts = {file.path: file.text for file in found.files}
     if change is None:
         path = "out/evals/places.yaml"
-        texts[path] = texts[path].replace("  judge: openai/gpt-4o\n", "")
+        texts[path] = edited(texts[path], "  judge: openai/gpt-4o\n", "")
     else:
         path = "out/modelgraded/places.yaml"
         [(name, spec)] = parse_yaml(texts[path], path).data.items()

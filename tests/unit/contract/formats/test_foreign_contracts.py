@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import EVERYTHING, GITHUB, changed, loaded, revision, triple
 
 from gatekeeper.checks.registry import SHAPES
@@ -38,6 +39,7 @@ def test_the_contracts_of_one_file_have_its_name_and_their_own() -> None:
 @pytest.mark.parametrize("path", ["evals/mail/pd.json", "evals/mail/es.json", "evals/mail/ep.json"])
 def test_a_change_of_any_file_that_was_read_affects_every_contract_of_the_suite(path: str) -> None:
     text = MAIL[path].replace("Label", "Sort").replace("spam", "junk").replace("You won", "Won")
+    assert text != MAIL[path]
     affected = changed(MAIL | CITY, {path: text})
     assert [found.path for found in affected.contracts] == [FIRST, SECOND]
     assert {a.path for found in affected.contracts for a in found.affected_by} <= {
@@ -49,15 +51,15 @@ def test_a_change_of_any_file_that_was_read_affects_every_contract_of_the_suite(
 
 def test_layout_alone_affects_nothing() -> None:
     spaced = {path: text.replace("\n", "\n\n") for path, text in MAIL.items()}
-    commented = "# reviewed\n" + GITHUB.replace("  temperature: 0.2", "  temperature: 0.20")
+    commented = "# reviewed\n" + edited(GITHUB, "  temperature: 0.2", "  temperature: 0.20")
     affected = changed(MAIL | CITY, {**spaced, "evals/city.prompt.yml": commented})
     assert affected.contracts == ()
     assert affected.unaffected == 3
 
 
 def test_the_base_contract_finds_what_head_weakens() -> None:
-    lost = GITHUB.replace("  - input: Japan\n    expected: Tokyo\n", "").replace(
-        "{equals: Paris}", "{contains: Par}"
+    lost = edited(
+        GITHUB, "  - input: Japan\n    expected: Tokyo\n", "", "{equals: Paris}", "{contains: Par}"
     )
     (found,) = changed(CITY, {"evals/city.prompt.yml": lost}).contracts
     assert found.base is not None
@@ -78,7 +80,7 @@ def test_a_target_that_is_removed_is_a_contract_that_is_removed() -> None:
 
 
 def test_a_suite_that_moves_keeps_its_contracts() -> None:
-    moved = {path.replace("mail", "post"): text for path, text in MAIL.items()}
+    moved = {edited(path, "mail", "post"): text for path, text in MAIL.items()}
     renames = dict(zip(MAIL, moved, strict=True))
     affected = changed(MAIL, {**dict.fromkeys(MAIL), **moved}, renames)
     assert affected.contracts == ()
@@ -103,12 +105,12 @@ def test_a_prompt_without_evaluators_is_no_contract() -> None:
 
 
 def test_a_mistake_is_reported_at_its_line_in_the_foreign_file() -> None:
-    broken = GITHUB.replace("{equals: Paris}", "{is: Paris}")
+    broken = edited(GITHUB, "{equals: Paris}", "{is: Paris}")
     with pytest.raises(ContractError) as caught:
         every_contract(revision({"evals/city.prompt.yml": broken}), EVERYTHING, SHAPES)
     (problem,) = caught.value.problems
     assert (problem.path, problem.line) == ("evals/city.prompt.yml", 21)
-    mistyped = GITHUB.replace("temperature: 0.2", "temperature: 0.2\n  typo_p: 1")
+    mistyped = edited(GITHUB, "temperature: 0.2", "temperature: 0.2\n  typo_p: 1")
     with pytest.raises(ContractError) as caught:
         loaded({"evals/city.prompt.yml": mistyped}, "evals/city.prompt.yml")
     assert [problem.line for problem in caught.value.problems] == [6]
@@ -134,8 +136,8 @@ def test_a_file_of_which_nothing_can_be_run_is_an_error() -> None:
 
 
 def test_a_folder_may_have_characters_of_patterns_in_its_name() -> None:
-    files = {path.replace("mail", "[m]ail *?"): text for path, text in MAIL.items()}
-    other = {path.replace("mail", "mail x"): "[]" for path in MAIL}
+    files = {edited(path, "mail", "[m]ail *?"): text for path, text in MAIL.items()}
+    other = {edited(path, "mail", "mail x"): "[]" for path in MAIL}
     [first, _] = contract_paths(revision({**other, **files}), EVERYTHING, SHAPES)[:2]
     assert loaded({**other, **files}, first).name == "mail.v1"
 
@@ -143,7 +145,7 @@ def test_a_folder_may_have_characters_of_patterns_in_its_name() -> None:
 def test_an_unchanged_suite_is_read_again_if_a_file_beside_it_changes() -> None:
     """The translation is kept, but only as long as every file that it was made of is the same."""
     before = loaded(MAIL, FIRST)
-    other = MAIL | {"evals/mail/es.json": MAIL["evals/mail/es.json"].replace("spam", "junk")}
+    other = MAIL | {"evals/mail/es.json": edited(MAIL["evals/mail/es.json"], "spam", "junk")}
     now = loaded(other, FIRST)
     assert before.checks != now.checks
     assert loaded(MAIL, FIRST).checks == before.checks

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.foreign_files import EVERYTHING, checks, loaded, revision, sent, skipped
 
 from gatekeeper.checks.evaluate import prepare
@@ -224,7 +225,7 @@ def test_each_version_of_a_harness_suite_is_a_contract() -> None:
 )
 def test_a_format_field_that_is_no_plain_name_is_an_error_at_its_line(field: str) -> None:
     with pytest.raises(ContractError) as caught:
-        loaded({"evals/h.yaml": SUITE.replace("{article}.", field)}, "evals/h.yaml")
+        loaded({"evals/h.yaml": edited(SUITE, "{article}.", field)}, "evals/h.yaml")
     assert caught.value.problems[0].line == 5
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.foreign_files import loaded, revision
 from support.promptfoo_suite import PATH, YES, kinds, read, refused, suite
 
@@ -152,7 +153,7 @@ def test_errors_stand_where_the_file_is_wrong() -> None:
     (problem,) = found.value.problems
     assert (problem.path, problem.line, "contains" in problem.fix) == ("evals/p.yaml", 6, True)
     with pytest.raises(ContractError) as found:
-        loaded({"evals/p.yaml": text.replace("contians", "contains")}, "evals/p.yaml")
+        loaded({"evals/p.yaml": edited(text, "contians", "contains")}, "evals/p.yaml")
     assert found.value.problems[0].line == 8
     row = refused(suite("file://t.csv"), t__csv="q,__expected\na,yes\nb,regex:[\n")
     assert [(problem.path, problem.line) for problem in row] == [("evals/t.csv", 3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import changed, checks, loaded, sent, skipped
 
 from gatekeeper.errors import ContractError
@@ -31,7 +32,8 @@ def test_the_sample_of_a_prompty_file_is_a_fixture() -> None:
     contract = loaded({"evals/basic.prompty": PROMPTY}, "evals/basic.prompty")
     assert sent(contract) == [("system", "You help Jane."), ("user", "Which tents are there?")]
     assert checks(contract) == [("json_valid", None)]
-    apart = PROMPTY.replace(
+    apart = edited(
+        PROMPTY,
         "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
         "sample: ${file:people.json}\n",
     )
@@ -44,11 +46,14 @@ def test_the_sample_of_a_prompty_file_is_a_fixture() -> None:
 
 
 def test_prompty_2_has_its_samples_with_the_inputs() -> None:
-    text = PROMPTY.replace(
+    text = edited(
+        PROMPTY,
         "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
-        "inputs:\n  - {name: firstName, kind: string, sample: Jane}\n"
-        "  - {name: question, kind: string, example: Which?}\n"
-        "outputs:\n  answer: {type: string}\n  score: {type: float}\n",
+        (
+            "inputs:\n  - {name: firstName, kind: string, sample: Jane}\n"
+            "  - {name: question, kind: string, example: Which?}\n"
+            "outputs:\n  answer: {type: string}\n  score: {type: float}\n"
+        ),
     )
     contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
     assert dict(contract.fixtures[0].vars) == {"firstName": "Jane", "question": "Which?"}
@@ -69,9 +74,9 @@ outputs:
     properties: [{name: city, kind: string}]
 ---
 """
-    text = PROMPTY.replace(", response_format: {type: json_object}", "")
+    text = edited(PROMPTY, ", response_format: {type: json_object}", "")
     contract = loaded(
-        {"evals/basic.prompty": text.replace("---\nsystem", f"{outputs}system")},
+        {"evals/basic.prompty": edited(text, "---\nsystem", f"{outputs}system")},
         "evals/basic.prompty",
     )
     place = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
@@ -107,17 +112,20 @@ outputs:
 def test_an_input_of_prompty_without_a_sample_has_its_default(
     sample: str, expected: dict[str, str]
 ) -> None:
-    text = PROMPTY.replace(
+    text = edited(
+        PROMPTY,
         "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
-        "inputs:\n  - {name: firstName, kind: string, default: Guest}\n"
-        f"  - {{name: question, kind: string, sample: Which?}}\n{sample}",
+        (
+            "inputs:\n  - {name: firstName, kind: string, default: Guest}\n"
+            f"  - {{name: question, kind: string, sample: Which?}}\n{sample}"
+        ),
     )
     contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
     assert dict(contract.fixtures[0].vars) == expected
 
 
 def test_the_tools_of_a_prompty_file_are_named_as_not_sent() -> None:
-    text = PROMPTY.replace("sample:\n", "tools: [{name: find, kind: function}]\nsample:\n")
+    text = edited(PROMPTY, "sample:\n", "tools: [{name: find, kind: function}]\nsample:\n")
     contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
     assert skipped(contract) == [("tools", "evals/basic.prompty", 7)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.foreign_files import (
     EVERYTHING,
     GITHUB,
@@ -27,13 +28,18 @@ from gatekeeper.errors import ContractError, UsageError
 
 
 def test_github_evaluators_are_checks() -> None:
-    more = GITHUB + (
-        "  - {name: near, uses: github/similarity}\n"
-        "  - {name: true, uses: github/groundedness}\n"
-        "  - name: kind\n    llm:\n      modelId: meta/Llama-3.3-70B-Instruct\n"
-        "      prompt: Is {{completion}} a kind answer to {{input}}? {{ other }}\n"
-        "      choices:\n        - {choice: 'yes', score: 1}\n        - {choice: 'no', score: 0}\n"
-    ).replace("name: true", "name: grounded")
+    more = GITHUB + edited(
+        (
+            "  - {name: near, uses: github/similarity}\n"
+            "  - {name: true, uses: github/groundedness}\n"
+            "  - name: kind\n    llm:\n      modelId: meta/Llama-3.3-70B-Instruct\n"
+            "      prompt: Is {{completion}} a kind answer to {{input}}? {{ other }}\n"
+            "      choices:\n"
+            "        - {choice: 'yes', score: 1}\n        - {choice: 'no', score: 0}\n"
+        ),
+        "name: true",
+        "name: grounded",
+    )
     contract = loaded({"evals/c.prompt.yml": more}, "evals/c.prompt.yml")
     assert contract.name == "city-facts"
     assert contract.target.model == "openai/gpt-4o-mini"
@@ -202,7 +208,7 @@ def test_a_class_of_openai_evals_that_is_not_run_is_an_error_at_its_line() -> No
     with pytest.raises(ContractError, match="ModelBasedClassify") as caught:
         loaded(files, "evals/evals/c.yaml#capitals.dev.v0")
     assert caught.value.problems[0].line == 8
-    unnamed = REGISTRY.replace(", model: openai/gpt-4o-mini", "")
+    unnamed = edited(REGISTRY, ", model: openai/gpt-4o-mini", "")
     with pytest.raises(ContractError, match="no model"):
         loaded({**files, "evals/evals/c.yaml": unnamed}, "evals/evals/c.yaml")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.loading.load import load_contract
@@ -22,7 +23,7 @@ TOOL_VALUES: dict[str, object] = {
 
 def problems(more: str = "", model: str = HOSTED, **files: str) -> list[Problem]:
     """What loading the contract complains of."""
-    text = contract("a", extra=more).replace("model: m\n", f"model: {model}\n" if model else "")
+    text = edited(contract("a", extra=more), "model: m\n", f"model: {model}\n" if model else "")
     prompt = {"prompts/a.md": files["prompt"]} if "prompt" in files else {}
     try:
         load_contract(revision({**FILES, PATH: text, **prompt}), PATH, SHAPES)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.constants_here import read_here
+from support.edited_text import edited
 
 from gatekeeper.contract.prompts.load import has_prompt, load_prompt
 from gatekeeper.contract.prompts.render import render_messages
@@ -299,7 +300,7 @@ def test_the_text_of_langchains_templates_is_read(name: str) -> None:
         (LANGCHAIN, "OTHER"),
         (LANGCHAIN, "PARTIAL"),
         (LANGCHAIN, "MINE"),
-        (LANGCHAIN.replace("from langchain_core.prompts", "from mine"), "ONE"),
+        (edited(LANGCHAIN, "from langchain_core.prompts", "from mine"), "ONE"),
         (LANGCHAIN + "class PromptTemplate:\n    x = 1\n", "ONE"),
     ],
 )

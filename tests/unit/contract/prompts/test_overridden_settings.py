@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 from support.two_contracts import SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import Affected, find_affected
@@ -22,7 +23,7 @@ def between(
     before: str, now: str, params: str = "", head_params: str | None = None, model: str = "model: m"
 ) -> Affected:
     def files(settings: str, own: str) -> dict[str, str]:
-        text = contract("a", extra=f"params: {own}\n" if own else "").replace("model: m", model)
+        text = edited(contract("a", extra=f"params: {own}\n" if own else ""), "model: m", model)
         return {**ROWS, "contracts/a.yaml": text, "prompts/a.md": front(settings)}
 
     head = files(now, params if head_params is None else head_params)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
@@ -262,7 +263,7 @@ def test_each_message_of_a_file_is_translated_with_its_lines() -> None:
     with pytest.raises(ContractError) as caught:
         load_prompt(MemoryRevision({"p.md": text.encode()}), "p.md", "fstring")
     assert caught.value.problems[0].line == 9
-    sound = MemoryRevision({"p.md": text.replace("{n:d}", "{{n}}").encode()})
+    sound = MemoryRevision({"p.md": edited(text, "{n:d}", "{{n}}").encode()})
     found = render_messages(load_prompt(sound, "p.md", "fstring"), VALUES)
     assert [message.content for message in found] == [f"Be {VALUES['x']}.", "3\n{n}"]
 

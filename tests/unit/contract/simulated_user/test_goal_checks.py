@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
@@ -23,7 +24,7 @@ checks:
   - {type: contains, value: Hello}
   - {type: goal_reached}
 """
-NO_USER = CONTRACT.replace(", user: {goal: Stay.}", "")
+NO_USER = edited(CONTRACT, ", user: {goal: Stay.}", "")
 
 
 def load(contract: str) -> None:
@@ -37,14 +38,14 @@ def load(contract: str) -> None:
         (NO_USER, 11),
         (NO_USER + "user: {model: openai/m}\n", 11),
         (
-            NO_USER.replace(
-                "{type: goal_reached}", "{type: any_of, checks: [{type: goal_reached}]}"
+            edited(
+                NO_USER, "{type: goal_reached}", "{type: any_of, checks: [{type: goal_reached}]}"
             ),
             11,
         ),
-        (CONTRACT.replace("reached}", "reached, when: x == 3}") + "user: {model: openai/m}\n", 11),
+        (edited(CONTRACT, "reached}", "reached, when: x == 3}") + "user: {model: openai/m}\n", 11),
         (
-            NO_USER.replace("  - {type: goal_reached}\n", "")
+            edited(NO_USER, "  - {type: goal_reached}\n", "")
             + "groups:\n  talk:\n    checks: [{type: goal_reached}]\n",
             13,
         ),
@@ -63,7 +64,7 @@ def test_a_goal_that_no_user_can_reach_is_refused_with_its_line(contract: str, l
     [
         NO_USER + GOAL,
         CONTRACT + "user: {model: openai/m}\n",
-        CONTRACT.replace("reached}", "reached, when: x == 2}") + "user: {model: openai/m}\n",
+        edited(CONTRACT, "reached}", "reached, when: x == 2}") + "user: {model: openai/m}\n",
     ],
 )
 def test_one_fixture_with_a_user_is_enough(contract: str) -> None:
@@ -72,7 +73,7 @@ def test_one_fixture_with_a_user_is_enough(contract: str) -> None:
 
 def test_a_check_of_one_fixture_needs_that_fixtures_user() -> None:
     own = "- {id: c, vars: {x: 3}, checks: [{type: goal_reached}], category: plain}"
-    text = CONTRACT.replace("- {id: c, vars: {x: 3}, category: plain}", own)
+    text = edited(CONTRACT, "- {id: c, vars: {x: 3}, category: plain}", own)
     with pytest.raises(ContractError) as caught:
         load(text + "user: {model: openai/m}\n")
     assert [problem.line for problem in caught.value.problems] == [8]

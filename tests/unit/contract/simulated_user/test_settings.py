@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.edited_text import edited
 from support.two_contracts import FILES, SHAPES, revision
 
 from gatekeeper.contract.fixtures.unused_variables import unused_variables
@@ -63,8 +64,8 @@ def test_a_variable_named_user_stays_a_variable() -> None:
         ({"vars": {"x": "a"}, "user": {"goal": "b"}}, ""),
         ({"vars": {"x": "a"}, "user": {"max_turns": 2}}, "user: {model: openai/gpt-4o}\n"),
         ({"x": "a"}, "user: {goal: b}\n"),
-        ({"x": "a"}, USER.replace("temperature: 1", "tools: []")),
-        ({"x": "a"}, USER.replace("{model", "{prompt: missing.md, model")),
+        ({"x": "a"}, edited(USER, "temperature: 1", "tools: []")),
+        ({"x": "a"}, edited(USER, "{model", "{prompt: missing.md, model")),
         ({"x": "a"}, f"user: {{model: openai/gpt-4o, goal: {'b' * 10_001}}}\n"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edited_text import edited
 
 from gatekeeper.contract.syntax.yaml_positions import (
     MAX_DEPTH,
@@ -39,7 +40,7 @@ def refusal(text: str, path: str = "f.yaml") -> Problem:
 
 def test_every_value_knows_its_place() -> None:
     document = parse_yaml(
-        "a: 1\nb:\n  - x\n  - {c: |\n    }\n".replace("{c: |\n    }", "c: |\n      text"), "f"
+        edited("a: 1\nb:\n  - x\n  - {c: |\n    }\n", "{c: |\n    }", "c: |\n      text"), "f"
     )
     assert document.data == {"a": 1, "b": ["x", {"c": "text\n"}]}
     assert document.places["b", 0] == (3, 5)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import results as examples
+from support.edited_text import edited
 
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.gate.results.result import GateResult, Reason, ReasonCode, Waiver
@@ -91,7 +92,7 @@ def test_more_sections_of_one_prompt_are_related_places() -> None:
     assert contract.head is not None
     sections = "".join(f"# Part {n}\ntext\n\n" for n in range(3))
     base = replace(contract.base, prompt_text=sections)
-    head = replace(contract.head, prompt_text=sections.replace("text", "other"))
+    head = replace(contract.head, prompt_text=edited(sections, "text", "other"))
     (found, _) = _results(examples.result(replace(contract, base=base, head=head)))
     assert len(found["locations"]) == 1
     assert [place["id"] for place in found["relatedLocations"]] == [1, 2]
