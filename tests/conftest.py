@@ -83,9 +83,18 @@ def without_proxies_and_keys() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def isolated_git(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def same_environment() -> Iterator[None]:
+    """Each test leaves the environment as it was, in whatever order its servers and its own
+    changes end."""
+    before = dict(os.environ)
+    yield
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture(autouse=True)
+def isolated_git(same_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the developer's git configuration or the variables of a git hook."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)

@@ -50,7 +50,9 @@ def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
     assert add(repository, log) == 2
     repository.write(
         "contracts/words.yaml",
-        edited(CONTRACT, "{file: words.csv}", "{file: words.csv}, {file: words.from-logs.jsonl}"),
+        edited(
+            CONTRACT, "  - file: words.csv", "  - file: words.csv\n  - file: words.from-logs.jsonl"
+        ),
     )
     assert main(["validate", "--repo", str(repository.path)]) == 0
 

@@ -179,7 +179,7 @@ def test_a_converted_file_whose_prompt_is_still_used_is_not_to_be_deleted(
     assert f"next: remove {tests} from {file}," in said
     assert "do not delete the file, because native/words.yaml uses its prompt" in said
 
-    without = edited(text.split("testData")[0], "sample: {input: tree}\n", "")
+    without = text.split("testData")[0].replace("sample: {input: tree}\n", "")
     repository.write_all({file: without})
     assert main(["validate", *where]) == 0
     assert "1 contract valid" in capsys.readouterr().out

@@ -76,7 +76,7 @@ def recording(answers: Mapping[str, str | list[str]]) -> str:
 def answers(prompt: str, outputs: Mapping[str, str | list[str]]) -> dict[str, str | list[str]]:
     """What the recording says for each word under a prompt."""
     text = prompt.rstrip("\n")
-    return {edited(text, "{{ word }}", word): output for word, output in outputs.items()}
+    return {text.replace("{{ word }}", word): output for word, output in outputs.items()}
 
 
 def contract_files(
