@@ -129,7 +129,10 @@ def _read_earlier(path: Path) -> dict[_Place, Mapping[str, Any]]:
     try:
         text = read_own_file(path).decode("utf-8", "replace")
         found: dict[_Place, Mapping[str, Any]] = {}
-        for line in filter(str.strip, (text.rpartition("\n")[0] or text).split("\n")):
+        lines = text.split("\n")
+        if len(lines) > 1 and not _is_whole(lines[-1]):
+            lines.pop()
+        for line in filter(str.strip, lines):
             row = json.loads(line)
             read_answer_row(row)
             stage, digest, model = (read_field(row, key) for key in ("stage", "request", "model"))
@@ -139,9 +142,18 @@ def _read_earlier(path: Path) -> dict[_Place, Mapping[str, Any]]:
             f"--resume: {path} cannot be read: {error.strerror or error}; run the command without "
             "--resume, or name the folder of the answers with --out"
         ) from error
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"--resume: {path} does not hold answers of this command; run the command without "
             "--resume"
         ) from error
     return found
+
+
+def _is_whole(line: str) -> bool:
+    """Return whether a line is JSON, and no part of it is missing."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -123,10 +123,8 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
         parts = "characters" if error.validator == "maxLength" else "entries"
         return f"has {len(instance):,} {parts}; the limit is {wanted:,}", "write fewer"
     if error.validator == "pattern":
-        return (
-            f"{found} does not have the required form",
-            f"write {described or f'text like {wanted}'}",
-        )
+        form = "text" if wanted == r"\S" else f"text like {wanted}"
+        return f"{found} does not have the required form", f"write {described or form}"
     return error.message, f"write {described or 'the form that the documentation describes'}"
 
 

@@ -201,6 +201,14 @@ def test_faults_anywhere(old: str, new: str, what: str) -> None:
     assert what in complaints(CONTRACT.replace(old, new, 1))
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_text_is_explained_without_a_pattern(blank: str) -> None:
+    old = "vars: {word: x}"
+    assert old in CONTRACT
+    told = complaints(CONTRACT.replace(old, f"{old}, turns: ['{blank}']", 1))
+    assert told.endswith(f'turns[0]: "{blank}" does not have the required form; write text')
+
+
 @pytest.mark.parametrize(
     ("path", "text", "what"),
     [

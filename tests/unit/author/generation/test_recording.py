@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.edited_text import edited
 
 from gatekeeper.author.generation.recording import Recording
 from gatekeeper.contract.values.definition import Message
@@ -72,5 +73,25 @@ def test_without_an_answer_the_file_of_an_earlier_run_stays(path):
 def test_a_file_of_something_else_is_refused(path, line):
     path.parent.mkdir()
     path.write_text(f"{line}\n{line}", errors="replace")
+    with pytest.raises(UsageError, match="does not hold answers"):
+        Recording(path, resume=True)
+
+
+@pytest.mark.parametrize("end", ["", "\n", '\n{"stage": "tests", "output_raw": "cut}'])
+def test_a_last_line_without_its_end_is_used_if_it_is_whole(path, end):
+    earlier = Recording(path)
+    earlier.add(request("a"), "tests", Completion("one"))
+    earlier.add(request("b"), "tests", Completion("two"))
+    earlier.finish(failed=True)
+    path.write_text(path.read_text().rstrip("\n") + end)
+    recording = Recording(path, resume=True)
+    assert [recording.recall(request(name)).text for name in "ab"] == ["one", "two"]
+
+
+def test_a_number_without_end_is_refused(path):
+    earlier = Recording(path)
+    earlier.add(request("a"), "tests", Completion("one"))
+    earlier.finish(failed=True)
+    path.write_text(edited(path.read_text(), '"repetition": 0', '"repetition": 1e999'))
     with pytest.raises(UsageError, match="does not hold answers"):
         Recording(path, resume=True)
