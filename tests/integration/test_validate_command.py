@@ -49,6 +49,23 @@ def test_a_broken_policy_on_the_base_branch_is_a_warning(
     assert "did you mean `calls`? With this mistake on the branch main, every" in line
 
 
+@pytest.mark.parametrize("location", ["branch:a..b", "branch:", "runs.txt"])
+def test_a_history_that_cannot_be_is_an_error_beside_the_others(
+    git_repository: Callable[..., GitRepository], capsys, location: str
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    made.write("contracts/broken.yaml", "contract: 1\nname: broken\n")
+    made.write("runs.txt", "")
+    made.write(".github/gatekeeper.yml", f'history: "{location}"\n')
+    made.commit("first")
+
+    assert main(["validate", "--repo", str(made.path), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    paths = {f["path"] for f in found["findings"] if f["level"] == "error"}
+    assert paths == {"contracts/broken.yaml", ".github/gatekeeper.yml"}
+
+
 def test_no_limit_on_cost_is_a_warning(
     git_repository: Callable[..., GitRepository], capsys
 ) -> None:

@@ -62,7 +62,8 @@ class DatabaseHistory:
     def read(self) -> Past:
         try:
             with self._engine.connect() as connection:
-                if not inspect(connection).has_table(_RECORDS.name):
+                # A view in a file of a change could have rows without end.
+                if not _has_records(connection):
                     return Past(missing=self._name)
                 ordered = select(_RECORDS.c.id, _RECORDS.c.line).order_by(_RECORDS.c.time)
                 rows = connection.execute(ordered).all()
@@ -91,6 +92,13 @@ class DatabaseHistory:
             raise MeasurementError(
                 f"{self._name}: the history could not be written ({_words(error)})"
             ) from error
+
+
+def _has_records(connection: Connection) -> bool:
+    found = inspect(connection)
+    if connection.dialect.name == "sqlite":
+        return _RECORDS.name in found.get_table_names()
+    return found.has_table(_RECORDS.name)
 
 
 def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> int:

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_problems_at
+from gatekeeper.contract.policies.policy import (
+    NO_HISTORY,
+    POLICY_PATH,
+    load_policy,
+    policy_problems_at,
+)
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.decision.reasons import flickering_sentence
 from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
@@ -77,8 +82,14 @@ def _measured(location: str, repository: Repository, found: Validation) -> list[
     if is_file(location) and not (root / location).is_file():
         return []
 
+    try:
+        history = open_history(location, _AsFetched(repository), root)
+    except UsageError as error:
+        what, _, fix = str(error).partition("; ")
+        problem = Problem(POLICY_PATH, what, fix or "name another branch", field="history")
+        return [Finding("error", problem)]
     past: dict[str, list[Record]] = defaultdict(list)
-    for record in open_history(location, _AsFetched(repository), root).read().records:
+    for record in history.read().records:
         past[record.contract].append(record)
     notes = []
     for contract in found.contracts:

@@ -203,6 +203,20 @@ def test_a_table_of_another_shape_is_said(tmp_path: Path) -> None:
         history(path).append([record()])
 
 
+def test_a_view_is_not_read_because_its_rows_may_never_end(tmp_path: Path) -> None:
+    path = str(tmp_path / "past.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE VIEW gatekeeper_records AS SELECT 'a' id, 1 time, 'c' contract, 'x' line"
+        )
+    connection.close()
+    read = history(path).read()
+    assert read.records == ()
+    assert read.missing == path
+    with pytest.raises(MeasurementError):
+        history(path).append([record()])
+
+
 def test_a_writer_waits_for_another(tmp_path: Path) -> None:
     path = str(tmp_path / "past.db")
     history(path).append([record()])
