@@ -96,7 +96,7 @@ def count(case: Case, runs: int, seed: int) -> int:
         found = asyncio.run(measure(plan.work, RunContext(model)))  # type: ignore[arg-type]
         noticed = [
             one.mutant.part.text
-            for one in summarise_mutants(contract, plan.mutants, found).mutants
+            for one in summarise_mutants(plan, found).mutants
             if one.finding == "noticed"
         ]
         happened += (_MATTERS in noticed) if case.matters else bool(noticed)

@@ -280,7 +280,12 @@ class MutationResult:
 def measure_mutants(plan: MutationPlan, run: RunPlan) -> MutationResult:
     """Measure every mutant by the run, and return what its comparisons say of each. Raises
     UsageError if the model cannot be called."""
-    result, mutants = execute(run), plan.mutants
+    return summarise_mutants(plan, execute(run))
+
+
+def summarise_mutants(plan: MutationPlan, result: GateResult) -> MutationResult:
+    """Return what the comparisons of a run say of each mutant."""
+    mutants = plan.mutants
     found: dict[str, list[ContractResult]] = defaultdict(list)
     for one in result.contracts:
         found[variant_of(one.name, mutants)].append(one)
