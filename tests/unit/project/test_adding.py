@@ -120,7 +120,8 @@ assert ROWS["mentions"].check == "contains"
 from datetime import UTC, datetime
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.result_json import result_document
-empty = GateResult("run", "pass", 0, None, "a" * 40, datetime.now(UTC), 1.0, (), region="here")
+empty = GateResult(kind="run", verdict="pass", exit_code=0, base_sha=None, head_sha="a" * 40,
+                   started=datetime.now(UTC), seconds=1.0, contracts=(), region="here")
 assert result_document(empty)["region"] == "here"
 """,
     ),
