@@ -63,20 +63,12 @@ bench: setup $(VENV)/.ray-ready
 	done; test -z "$$missed" || { echo "Goals not reached:$$missed"; exit 1; }
 
 # Simulates the decisions and writes the tables of benchmarks/error-rates.md.
+SIMULATIONS := decisions fixture_weights objectives broken_fixtures detectable_drops limits drift \
+  replicas clusters several_contracts mutation blame judge_correction
 bench-stats: setup $(VENV)/.bench-ready
-	$(BIN)/python -m benchmarks.decisions --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.fixture_weights --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.objectives --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.broken_fixtures --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.detectable_drops --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.limits --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.drift --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.replicas --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.clusters --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.several_contracts --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.mutation --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.blame --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.judge_correction --write benchmarks/error-rates.md
+	@for name in $(SIMULATIONS); do \
+	  $(BIN)/python -m benchmarks.$$name --write benchmarks/error-rates.md || exit 1; \
+	done
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock
