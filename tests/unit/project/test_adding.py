@@ -17,6 +17,7 @@ from support.edited_text import edited
 import gatekeeper
 
 PACKAGE = Path(gatekeeper.__file__).parent
+TESTS = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,11 @@ ADDITIONS = {
 from gatekeeper.contract.meaning.schemas import published_schema
 from gatekeeper.checks.registry import CHECKS, SHAPES
 assert '"shouts"' in str(published_schema(SHAPES)).replace("'", '"')
-assert CHECKS["shouts"].examples
+from support.check_examples import answered, prepared
+example, check = CHECKS["shouts"].examples[0], prepared("shouts", 0)
+passes, fails = (check.evaluate(answered(example, text)) for text in ("NO", "no"))
+assert passes[0].passed is True and fails[0].passed is False
+assert "small letters" in fails[0].message
 """,
         {"checks/text/shouts.py": CHECK},
     ),
@@ -150,7 +155,7 @@ FILES_AND_LINES = {
 
 
 def prove(package: Path, proof: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package.parent), str(TESTS)))}
     return subprocess.run(
         [sys.executable, "-c", proof],
         cwd=package.parent,
