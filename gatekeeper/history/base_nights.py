@@ -44,8 +44,8 @@ def told_by(job: Job, base: Contract, records: Sequence[Record]) -> Job:
     nights = [record for record in records if record.contract_digest == digest][-MOST_RUNS:]
     if len(nights) < LEAST_RUNS:
         return job
-    names = {fixture_key(fixture.id): fixture.id for fixture in base.fixtures}
-    flickering = tuple(names[f.key] for f in flickering_fixtures(nights) if f.key in names)
+    found = flickering_fixtures(nights, (fixture.id for fixture in base.fixtures))
+    flickering = tuple(fixture.id for fixture in found if fixture.id is not None)
     rules = as_evaluated(base)
     evaluations = tuple(
         each

@@ -5,13 +5,13 @@ Such a fixture says little about a change: it breaks and recovers by chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from gatekeeper.history.drift import stretch
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Count, Record, fixture_key
 
 MOST_RUNS = 30
 """The number of latest runs in which changes are counted."""
@@ -25,7 +25,7 @@ FixtureState = Literal["passed", "failed", "mixed"]
 @dataclass(frozen=True, slots=True)
 class FlickeringFixture:
     """A fixture by its `key` in records, and its state in each run, oldest first; None if it was
-    not measured.
+    not measured. `id` is None if it is not known.
 
     `mixed` means that some samples of the run passed and others failed. `changes` counts these
     runs, and how often the state of the others is not that of the one before. `failed` of
@@ -37,13 +37,16 @@ class FlickeringFixture:
     changes: int
     samples: int
     failed: int
+    id: str | None = None
 
 
-def flickering_fixtures(records: Sequence[Record]) -> tuple[FlickeringFixture, ...]:
+def flickering_fixtures(
+    records: Sequence[Record], fixtures: Iterable[str] = ()
+) -> tuple[FlickeringFixture, ...]:
     """Return the flickering fixtures of one contract, those with the most changes first.
 
     `records` are those of the contract, oldest first. Only the latest runs with the same prompt,
-    contract and model count.
+    contract and model count. `fixtures` are the ids of the contract: records have only their keys.
     """
     if not records:
         return ()
@@ -53,7 +56,9 @@ def flickering_fixtures(records: Sequence[Record]) -> tuple[FlickeringFixture, .
         fixture = _fixture(key, [run.fixtures.get(key) for run in runs])
         if fixture.changes >= LEAST_CHANGES:
             found.append(fixture)
-    return tuple(sorted(found, key=lambda f: (-f.changes, -f.failed, f.key)))
+    ids = {fixture_key(fixture): fixture for fixture in fixtures} if found else {}
+    named = [replace(fixture, id=ids.get(fixture.key)) for fixture in found]
+    return tuple(sorted(named, key=lambda f: (-f.changes, -f.failed, f.key)))
 
 
 def _fixture(key: str, counts: Sequence[Count | None]) -> FlickeringFixture:

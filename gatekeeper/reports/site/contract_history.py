@@ -99,7 +99,8 @@ def contract_histories(
         removed = bool(suite) and contract is None
         budgets = _budgets(contract, mine, policy, now) if contract else None
         drift = next(iter(drifts(mine)), None)
-        flickering = flickering_fixtures(mine)
+        fixtures = (fixture.id for fixture in contract.fixtures) if contract else ()
+        flickering = flickering_fixtures(mine, fixtures)
         findings = [
             *_findings_of_budgets(budgets),
             *_findings_of_records(mine, nightly),

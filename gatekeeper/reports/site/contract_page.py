@@ -276,7 +276,7 @@ def _checks_part(history: ContractHistory) -> Iterator[Section]:
 
 
 def _flickering_part(history: ContractHistory) -> Iterator[Section]:
-    rows = [flickering_cells(history, found) for found in history.flickering[:_MOST_FIXTURES]]
+    rows = list(map(flickering_cells, history.flickering[:_MOST_FIXTURES]))
     left = len(history.flickering) - len(rows)
     more = f"{numbers.count(left, 'more fixture')} with fewer changes." if left else ""
     titles = columns("Fixture", f"Last {MOST_RUNS} runs", right=("Changes", "Samples failed"))

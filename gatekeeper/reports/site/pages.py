@@ -18,7 +18,6 @@ from gatekeeper.history.costs import (
     total,
 )
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS, FlickeringFixture
-from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.described.drift import evidence_text, status_text
 from gatekeeper.reports.document import (
     Block,
@@ -156,13 +155,11 @@ def figures(
         yield Section(title, blocks, anchor)
 
 
-def flickering_cells(history: ContractHistory, found: FlickeringFixture) -> Sequence[Words]:
-    """Return the id that the contract has for the fixture's key in records, its states in the
-    latest runs, its changes, and how many samples failed."""
-    fixtures = history.contract.fixtures if history.contract else ()
-    ids = (fixture.id for fixture in fixtures if fixture_key(fixture.id) == found.key)
+def flickering_cells(found: FlickeringFixture) -> Sequence[Words]:
+    """Return the fixture's name, its states in the latest runs, its changes, and how many samples
+    failed."""
     return (
-        name(next(ids, found.key)),
+        name(found.key if found.id is None else found.id),
         Picture(state_strip(found.states)),
         f"{found.changes:,}",
         f"{found.failed:,} of {found.samples:,}",
@@ -307,8 +304,7 @@ def _flickering(live: Sequence[ContractHistory]) -> Iterator[Section]:
         key=lambda pair: (-pair[1].changes, pair[0].name, pair[1].key),
     )
     rows: list[Sequence[Words | Cell]] = [
-        (_link(history), *flickering_cells(history, fixture))
-        for history, fixture in found[:_MOST_FIXTURES]
+        (_link(history), *flickering_cells(fixture)) for history, fixture in found[:_MOST_FIXTURES]
     ]
     left = len(found) - len(rows)
     more = f"The pages of the contracts show {left:,} more. " if left else ""

@@ -21,7 +21,7 @@ from gatekeeper.gate.validate import Finding, Validation, repository_path, valid
 from gatekeeper.git import Repository
 from gatekeeper.git.data_branch import DataBranch
 from gatekeeper.history.flickering import flickering_fixtures
-from gatekeeper.history.record import Record, fixture_key
+from gatekeeper.history.record import Record
 from gatekeeper.history.stores.open import DATABASE, is_file, open_history
 from gatekeeper.providers.call_advice import advise_on_calls
 from gatekeeper.providers.models.cost_estimate import expected_cost
@@ -97,8 +97,8 @@ def _measured(location: str, repository: Repository, found: Validation) -> list[
         if not records:
             continue
         known = selftest_of(records[-1].selftest, len(records[-1].fixtures))
-        ids = {fixture_key(fixture): fixture for fixture in contract.deciding}
-        flickering = [ids[f.key] for f in flickering_fixtures(records) if f.key in ids]
+        flickers = flickering_fixtures(records, contract.deciding)
+        flickering = [fixture.id for fixture in flickers if fixture.id is not None]
         said = [selftest_sentence(known)] if known else []
         said += [flickering_sentence(flickering)] if flickering else []
         problems = (Problem(contract.path, text, "") for text in said)
