@@ -12,7 +12,7 @@ class JudgedCheck(Protocol):
     """A prepared check that asks judges about a sample before it can evaluate it.
 
     Its questions are asked under the limits of the run, and the answers are in
-    `sample.judge_answers` (find them with `judge_questions.answer_to`). A check that is
+    `sample.judge_answers` (find them with `judge_settings.answer_to`). A check that is
     made of other checks passes these methods on to them: see `questions_of`.
     """
 

@@ -154,7 +154,7 @@ CHECK = Check(
         ids={
             "type": "array",
             "items": {"type": ["string", "integer"]},
-            "description": ("A list of the ids that the output may cite, instead of `context`."),
+            "description": "A list of the ids that the output may cite, instead of `context`.",
         },
         each_sentence={
             "type": "boolean",

@@ -108,7 +108,7 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,
-            "description": ("The shortest quotation, in characters, that is looked up."),
+            "description": "The shortest quotation, in characters, that is looked up.",
         },
         field=FIELD,
     ),

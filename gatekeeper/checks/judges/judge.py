@@ -251,7 +251,7 @@ CHECK = Check(
         prompt={
             "type": "string",
             "minLength": 1,
-            "description": ("The path of a prompt file that replaces the judge's built-in prompt."),
+            "description": "The path of a prompt file that replaces the judge's built-in prompt.",
         },
         field=FIELD,
         model={**_MODEL, "description": "The model that grades, such as `openai/gpt-4o-mini`."},

@@ -31,12 +31,12 @@ FIELD: Parameters = {
 IGNORE_CASE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": ("Whether upper and lower case are equal."),
+    "description": "Whether upper and lower case are equal.",
 }
 EXACT_UNICODE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": ("Whether the two forms of an accent (NFC and NFD) are told apart."),
+    "description": "Whether the two forms of an accent (NFC and NFD) are told apart.",
 }
 STRIP: Parameters = {
     "type": "boolean",

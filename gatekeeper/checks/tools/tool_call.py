@@ -226,7 +226,7 @@ CHECK = Check(
         },
         schema={
             "type": ["object", "string", "boolean"],
-            "description": ("A JSON Schema for all arguments, or the path of a file with one."),
+            "description": "A JSON Schema for all arguments, or the path of a file with one.",
         },
         order={
             **_NAMES,
@@ -248,7 +248,7 @@ CHECK = Check(
         },
         parallel={
             "type": "boolean",
-            "description": ("True if several calls are required, false if at most one is allowed."),
+            "description": "True if several calls are required, false if at most one is allowed.",
         },
         none={
             "type": "boolean",

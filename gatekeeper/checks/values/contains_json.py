@@ -90,12 +90,12 @@ CHECK = Check(
     parameters(
         schema={
             "type": ["string", "object"],
-            "description": ("A JSON Schema, or the path of a .json or .yaml file with one."),
+            "description": "A JSON Schema, or the path of a .json or .yaml file with one.",
         },
         formats={
             "type": "boolean",
             "default": False,
-            "description": ("Whether `format` keywords are tested."),
+            "description": "Whether `format` keywords are tested.",
         },
         field=FIELD,
     ),

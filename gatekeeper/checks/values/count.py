@@ -88,17 +88,17 @@ CHECK = Check(
         min={
             "x-looser": "down",
             **_COUNT,
-            "description": ("The smallest number of selected values that passes."),
+            "description": "The smallest number of selected values that passes.",
         },
         max={
             "x-looser": "up",
             **_COUNT,
-            "description": ("The largest number of selected values that passes."),
+            "description": "The largest number of selected values that passes.",
         },
         exactly={
             "x-looser": "change",
             **_COUNT,
-            "description": ("The only number of selected values that passes."),
+            "description": "The only number of selected values that passes.",
         },
     ),
     _prepare,

@@ -141,7 +141,7 @@ CHECK = Check(
         ignore_order={
             "type": "boolean",
             "default": False,
-            "description": ("Whether the order of items in lists is ignored."),
+            "description": "Whether the order of items in lists is ignored.",
         },
         ignore_keys={
             "type": "array",

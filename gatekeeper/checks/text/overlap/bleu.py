@@ -57,7 +57,7 @@ CHECK = Check(
         tokenize={
             "enum": ["13a", "intl", "zh", "char", "none"],
             "default": "13a",
-            "description": ("How sacrebleu splits a text into words: 13a, intl, zh, char or none."),
+            "description": "How sacrebleu splits a text into words: 13a, intl, zh, char or none.",
         },
         smoothing={
             "enum": ["exp", "floor"],
