@@ -125,6 +125,23 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     assert "comments in" in said
 
 
+@pytest.mark.parametrize("own_contract", [False, True])
+def test_an_answer_without_a_rule_removes_no_rule_of_an_earlier_run(
+    repository, generate, capsys, own_contract
+):
+    assert generate()[0] == 0
+    with (repository.path / FIXTURES).open("a", encoding="utf-8") as file:
+        file.write('{"vars": {"review": "by hand"}}\n')
+    if own_contract:
+        with (repository.path / CONTRACT).open("a", encoding="utf-8") as file:
+            file.write("# mine\n")
+    before = files(repository)
+    capsys.readouterr()
+    assert generate(answer=author({"rules": {"rules": []}}))[0] == 2
+    assert "found no rule for the output" in capsys.readouterr().err
+    assert files(repository) == before
+
+
 @pytest.mark.parametrize(
     ("prompt", "text", "flags", "code", "named"),
     [

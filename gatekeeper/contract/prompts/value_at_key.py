@@ -98,7 +98,9 @@ def find_value(document: Document, key: KeyPath) -> Any:
             fix = nearest(str(step), map(str, list(value)[:_MOST_NAMED]))
         elif isinstance(value, list) and value:
             first, last = (write_key((*around, n)) for n in (0, len(value) - 1))
-            fix = f"write an item from `{first}` to `{last}`"
+            fix = (
+                f"write an item from `{first}` to `{last}`" if first != last else f"write `{first}`"
+            )
         raise MissingKeyError([document.problem(around, what, fix, at_key=True)])
     return value
 

@@ -198,3 +198,14 @@ def test_a_key_is_read_as_it_was_written(key: list[str | int]) -> None:
     written = read_reference(f"p.yaml#{write_key(steps)}")
     assert written.key == steps
     assert read_reference(str(written)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ('["only {{ x }}"]', "write `[0]`"),
+        ('["one {{ x }}", "two", "three"]', "write an item from `[0]` to `[2]`"),
+    ],
+)
+def test_an_item_that_a_list_lacks_names_those_it_has(text, fix):
+    assert problem("p.json", text, "[7]").fix == fix
