@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from gatekeeper.reports.formats import Format
-from gatekeeper.runs.library.arguments import ORDER_SEED
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -49,7 +48,7 @@ def options(table: str, **more: Mapping[str, Any]) -> tuple[Option, ...]:
 
 def _read(line: str, more: Mapping[str, Mapping[str, Any]]) -> Iterator[Option]:
     if line.startswith("@"):
-        yield from SHARED[line[1:]]
+        yield from options(SHARED[line[1:]], **_MORE)
         return
     form, says = re.split(" {2,}", line, maxsplit=1)
     other, form = form.startswith("or "), form.removeprefix("or ")
@@ -84,6 +83,8 @@ def add_options(parser: argparse.ArgumentParser, found: Sequence[Option]) -> Non
 
 
 def _order_seed(text: str) -> str:
+    from gatekeeper.runs.library.arguments import ORDER_SEED
+
     if not ORDER_SEED.fullmatch(text):
         raise argparse.ArgumentTypeError(
             "an order seed has 32 digits 0-9a-f; copy `order_seed` from the JSON report of the "
@@ -94,48 +95,38 @@ def _order_seed(text: str) -> str:
 
 ORDER: Mapping[str, Any] = {"type": _order_seed}
 
-SHARED: dict[str, tuple[Option, ...]] = {}
-"""Options of several commands. An option that another group uses comes before that group."""
-
-SHARED |= {
-    "json": options("--json  print JSON"),
-    "ref": options("--ref REF  the revision to test (default: HEAD)", ref=HEAD),
-    "contract": options("--contract NAME  use only this contract; can be repeated", contract=MANY),
-    "past": options("""
+SHARED: Mapping[str, str] = {
+    "json": "--json  print JSON",
+    "ref": "--ref REF  the revision to test (default: HEAD)",
+    "contract": "--contract NAME  use only this contract; can be repeated",
+    "past": """
     --history WHERE  where past runs are stored, as in `run --history` (default: the policy's
                      history)
-    """),
-    "history": options("""
+    """,
+    "history": """
     --history WHERE  where past runs are stored: branch:NAME, NAME.jsonl, NAME.sqlite,
                      postgresql://…
-    """),
-    "out": options(
-        f"--out DIR  folder for the reports (default: {DEFAULT_OUT})", out={"default": DEFAULT_OUT}
-    ),
-    "replay": options("""
+    """,
+    "out": f"--out DIR  folder for the reports (default: {DEFAULT_OUT})",
+    "replay": """
     --replay FILE  take all answers from this samples.jsonl and call no model
-    """),
-    "cache": options("""
+    """,
+    "cache": """
     --cache FILE  reuse the samples in this file, and add the new samples to it; needs an API key,
                   which signs the samples
-    """),
-    "format": options(
-        "--format  also write the report in this format; can be repeated",
-        format={**MANY, "choices": get_args(Format)},
-    ),
-    "resume": options("""
+    """,
+    "format": "--format  also write the report in this format; can be repeated",
+    "resume": """
     --resume  continue the unfinished run in the folder of --out, and reuse its answers
-    """),
-    "plan": options("--plan FILE  the file that `gatekeeper plan` wrote", plan=REQUIRED),
-}
-SHARED["arms"] = options("""
+    """,
+    "plan": "--plan FILE  the file that `gatekeeper plan` wrote",
+    "arms": """
     --base REF     branch to merge into (default: the remote's default branch)
     --head REF     commit with the change (default: HEAD)
     or --worktree  test the files in the work tree, not a commit
     @contract
-    """)
-SHARED["run"] = options(
-    """
+    """,
+    "run": """
     @out
     @format
     @history
@@ -144,5 +135,15 @@ SHARED["run"] = options(
     or --order-seed SEED  the order_seed in the result.json of an earlier run, to repeat the order
                           of its requests
     """,
-    order_seed=ORDER,
-)
+}
+"""The tables of options of several commands. They are read by the commands that use them."""
+
+_MORE: Mapping[str, Mapping[str, Any]] = {
+    "ref": HEAD,
+    "contract": MANY,
+    "out": {"default": DEFAULT_OUT},
+    "format": {**MANY, "choices": get_args(Format)},
+    "plan": REQUIRED,
+    "order_seed": ORDER,
+}
+"""What else argparse takes of the shared options."""
