@@ -49,7 +49,20 @@ def test_a_broken_policy_on_the_base_branch_is_a_warning(
     assert "did you mean `calls`? With this mistake on the branch main, every" in line
 
 
-@pytest.mark.parametrize("location", ["branch:a..b", "branch:", "runs.txt"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        "branch:a..b",
+        "branch:",
+        "runs.txt",
+        "missing.txt",
+        "https://example.com/runs.jsonl",
+        f"{'r' * 300}.jsonl",
+        f"{'r' * 300}.sqlite",
+        f"{'folder/' * 1000}runs.jsonl",
+        "\\0.jsonl",
+    ],
+)
 def test_a_history_that_cannot_be_is_an_error_beside_the_others(
     git_repository: Callable[..., GitRepository], capsys, location: str
 ) -> None:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 BRANCH = "branch:"
 DATABASE = "postgresql://"
+_LINES = ".jsonl"
 _SQLITE = (".sqlite", ".db")
 KINDS = "branch:NAME, NAME.jsonl, NAME.sqlite or postgresql://USER@HOST/NAME"
 
@@ -44,14 +46,32 @@ def open_history(location: str, repository: HasBranches, folder: Path = Path()) 
     """
     if location.startswith(BRANCH):
         return _branch(location.removeprefix(BRANCH), repository)
-    if location.startswith(DATABASE):
+    path = file_of(location, folder)
+    if path is None:
         return _postgresql(location)
+    return FileHistory(path) if path.suffix == _LINES else _sqlite(path)
+
+
+def file_of(location: str, folder: Path = Path()) -> Path | None:
+    """Return the file of a history, which need not exist; None for a branch and a database.
+
+    Raises UsageError for an invalid location.
+    """
+    if not is_file(location):
+        return None
     path = folder / location
-    if "://" not in location and path.suffix == ".jsonl":
-        return FileHistory(path)
-    if "://" not in location and path.suffix in _SQLITE:
-        return _sqlite(path)
-    raise UsageError(f"history {_shown(location)}: not a valid location; give {KINDS}")
+    if "://" in location or path.suffix not in (_LINES, *_SQLITE):
+        raise UsageError(f"history {_shown(location)}: not a valid location; give {KINDS}")
+    try:
+        path.lstat()
+    except ValueError as error:
+        raise UsageError(f"history {_shown(location)}: {error}; give {KINDS}") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UsageError(
+                f"history {_shown(location)}: the name is too long; give a shorter name"
+            ) from None
+    return path
 
 
 def require_history(location: str, option: str) -> None:
@@ -60,7 +80,8 @@ def require_history(location: str, option: str) -> None:
 
     A branch or a database may hold no record yet: the first run makes them.
     """
-    if not is_file(location) or Path(location).exists():
+    path = file_of(location)
+    if path is None or path.exists():
         return
     raise UsageError(
         f"{option} {_shown(location)}: the file does not exist; `gatekeeper run --history` "

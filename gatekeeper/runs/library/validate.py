@@ -22,7 +22,7 @@ from gatekeeper.git import Repository
 from gatekeeper.git.data_branch import DataBranch
 from gatekeeper.history.flickering import flickering_fixtures
 from gatekeeper.history.record import Record
-from gatekeeper.history.stores.open import DATABASE, is_file, open_history
+from gatekeeper.history.stores.open import DATABASE, file_of, open_history
 from gatekeeper.providers.call_advice import advise_on_calls
 from gatekeeper.providers.models.cost_estimate import expected_cost
 from gatekeeper.providers.models.model_faults import find_model_fault
@@ -79,10 +79,10 @@ def _measured(location: str, repository: Repository, found: Validation) -> list[
     root = repository.root or Path()
     if location == NO_HISTORY or location.startswith(DATABASE):
         return []
-    if is_file(location) and not (root / location).is_file():
-        return []
-
     try:
+        path = file_of(location, root)
+        if path and not path.is_file():
+            return []
         history = open_history(location, _AsFetched(repository), root)
     except UsageError as error:
         what, _, fix = str(error).partition("; ")
