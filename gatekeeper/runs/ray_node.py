@@ -106,7 +106,9 @@ class NodeModels:
         try:
             return self._redact.value(await self._models.complete(request))
         except CallFailed as error:
-            return NodeFailure(self._redact.text(str(error)), **vars(error))
+            known = NodeFailure.__dataclass_fields__
+            given = {name: value for name, value in vars(error).items() if name in known}
+            return NodeFailure(self._redact.text(str(error)), **given)
         except Exception:
             text = self._redact.text(traceback.format_exc().rstrip())
             return NodeFailure(text, billable=True, unexpected=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 from collections.abc import Callable
@@ -14,10 +15,12 @@ from support.anthropic_batch_server import AnthropicBatchServer, errored, succee
 from support.anthropic_batch_server import unanswered as not_answered
 from support.batch_clients import AGAIN, BILLED, ENDS, NEVER, Asking, failures, requests, texts
 from support.batch_server import BatchServer, Fault, Submitted
+from support.event_loop import in_event_loop
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, ask, chat, messages, point_at
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
 
 from gatekeeper.contract.values.trial import Completion
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.providers.batch import transport
 from gatekeeper.providers.batch.api import count_done
@@ -300,3 +303,15 @@ def test_the_key_goes_to_the_provider_alone(
     assert all(key in json.dumps(headers) for headers in server.headers)
     assert key not in asking.journal.read_text()
     assert not any(key in line for line in server.log)
+
+
+@in_event_loop
+async def test_each_request_fails_with_a_failure_of_its_own() -> None:
+    throttled = CallFailed("slow", retryable=True, retry_after=3.0, throttled=True)
+    for failure in (throttled, NotRecorded("no answer", "samples.jsonl")):
+        answers = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        batch_client.fail_all(answers, failure)
+        first, second = (answer.exception() for answer in answers)
+        assert first is not second
+        assert failures([first, second]) == [(failure.retryable, False, False, False)] * 2
+        assert str(first) == str(failure)

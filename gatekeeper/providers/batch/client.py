@@ -12,7 +12,6 @@ import os
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -443,6 +442,6 @@ def fail_all(answers: Iterable[asyncio.Future[Completion]], failure: CallFailed)
     by how many requests were made at a time."""
     for answer in answers:
         if not answer.done():
-            own = copy(failure)
-            own.throttled, own.retry_after = False, None
+            own = CallFailed(str(failure))
+            vars(own).update(vars(failure), throttled=False, retry_after=None)
             answer.set_exception(own)

@@ -13,6 +13,8 @@ from support.openai_server import OpenAIServer, rate_limited, unauthorized
 from gatekeeper import __version__
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.providers import ModelRouter
 from gatekeeper.runs.ray_node import NodeFailure, NodeModels, read_answer
 
 KEY = "sk-0123456789abcdef"
@@ -62,6 +64,24 @@ async def test_a_pause_that_a_provider_asks_for_is_kept(monkeypatch: pytest.Monk
     assert isinstance(found, NodeFailure)
     error = found.as_error()
     assert (error.retryable, error.retry_after, error.throttled) == (True, 7.0, True)
+
+
+@pytest.mark.parametrize("noted", [False, True])
+@in_event_loop
+async def test_a_failure_with_more_than_a_call_has_is_told(
+    monkeypatch: pytest.MonkeyPatch, noted: bool
+) -> None:
+    failure = CallFailed("slow", retryable=True) if noted else NotRecorded("no", "samples.jsonl")
+    if noted:
+        failure.add_note("on this node")
+
+    async def fail(*_: object) -> Completion:
+        raise failure
+
+    monkeypatch.setattr(ModelRouter, "complete", fail)
+    found = read_answer(json.loads(await NodeModels(()).complete(REQUEST)))
+    assert isinstance(found, NodeFailure)
+    assert (found.message, found.retryable, found.unexpected) == (str(failure), noted, False)
 
 
 @in_event_loop
