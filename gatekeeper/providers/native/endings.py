@@ -31,8 +31,7 @@ class TokenUsage:
     are kept for an hour. `completion` includes `reasoning`; None if the provider does not count it.
     `tier` is the service tier that answered, `surcharges` what makes every token dearer: a region,
     a speed. `other` says that some tokens are of a kind that has a price of its own: audio, images;
-    `batched` that they are
-    billed as those of a batch.
+    `batched` that they are billed as those of a batch.
     """
 
     prompt: int
@@ -61,11 +60,10 @@ def token_count(said: object) -> int | None:
 
 
 def count_at(document: Any, *places: str) -> int | None:
-    """Return the first count that is not zero at one of the places, such as `usage.prompt_tokens`;
-    zero if all counts are, and None if there is none."""
-    found = [token_count(_at(document, tuple(place.split(".")))) for place in places]
-    counts = [count for count in found if count is not None]
-    return next(filter(None, counts), 0) if counts else None
+    """Return the count at the first of the places, such as `usage.prompt_tokens`, that has one;
+    None if none has."""
+    found = (token_count(_at(document, tuple(place.split(".")))) for place in places)
+    return next((count for count in found if count is not None), None)
 
 
 def fingerprint_of(*names: object) -> str | None:

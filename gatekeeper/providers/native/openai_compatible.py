@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -78,6 +78,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     usage = _usage(document)
     if usage and exchange.batched:
         usage = replace(usage, batched=True)
+    says_cached = count_at(document.get("usage"), *_CACHED) is not None
     answered_by = _full_name(model, document.get("model"))
     return Completion(
         text=ending.text,
@@ -88,7 +89,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
-        cached_tokens=count_at(document["usage"], *_CACHED) if usage else None,
+        cached_tokens=usage.cached if usage and says_cached else None,
         reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_chat_calls(message),
     )
@@ -179,12 +180,17 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
     return TokenUsage(
         prompt,
         completion,
-        cached=count_at(said, *_CACHED) or 0,
-        cache_writes=count_at(said, *_WRITTEN) or 0,
+        cached=_above_zero(said, _CACHED),
+        cache_writes=_above_zero(said, _WRITTEN),
         reasoning=None if reasoning is None else min(reasoning, completion),
         tier=tier if isinstance(tier, str) else None,
-        other=bool(count_at(said, *_OTHERS)),
+        other=_above_zero(said, _OTHERS) > 0,
     )
+
+
+def _above_zero(usage: Mapping[str, Any], places: Iterable[str]) -> int:
+    """Return the first count above zero at the places; zero if there is none."""
+    return next(filter(None, (count_at(usage, place) for place in places)), 0)
 
 
 def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:

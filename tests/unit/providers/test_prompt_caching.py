@@ -1,4 +1,5 @@
-"""Which prompts are marked for Anthropic's cache, what that costs, and what answers say of it."""
+"""Which prompts are marked for Anthropic's cache, what that costs, and what answers say of it and
+of their reasoning."""
 
 from __future__ import annotations
 
@@ -102,6 +103,8 @@ def test_what_is_written_and_read_is_billed_and_told() -> None:
         ({"prompt_tokens_details": {"cached_tokens": 600}}, 600),
         ({"prompt_cache_hit_tokens": 600}, 600),
         ({"prompt_tokens_details": {"cached_tokens": 0}}, 0),
+        ({"prompt_cache_hit_tokens": 0, "prompt_tokens_details": {"cached_tokens": 600}}, 600),
+        ({"prompt_cache_hit_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}, 0),
         ({"prompt_tokens_details": {}}, None),
         ({"prompt_tokens_details": {"cached_tokens": -1}}, None),
         ({}, None),
@@ -112,3 +115,21 @@ def test_what_openai_read_from_its_cache(more: dict[str, Any], cached: int | Non
     exchange = Exchange(body=json.dumps(answer).encode())
     found = openai_compatible.read_answer("openai/gpt-4o-mini", exchange)
     assert (found.cached_tokens, found.cache_write_tokens) == (cached, None)
+
+
+@pytest.mark.parametrize(
+    ("more", "reasoning"),
+    [
+        ({"completion_tokens_details": {"reasoning_tokens": 0}, "reasoning_tokens": 60}, 0),
+        ({"completion_tokens_details": {"reasoning_tokens": 40}, "reasoning_tokens": 60}, 40),
+        ({"completion_tokens_details": {"reasoning_tokens": -1}, "reasoning_tokens": 60}, 60),
+        ({"completion_tokens_details": None, "reasoning_tokens": 0}, 0),
+        ({"reasoning_tokens": 600}, 100),
+        ({}, None),
+    ],
+)
+def test_what_openai_says_of_its_reasoning(more: dict[str, Any], reasoning: int | None) -> None:
+    answer = chat(usage=used(1000, 100, **more))
+    exchange = Exchange(body=json.dumps(answer).encode())
+    found = openai_compatible.read_answer("openai/gpt-4o-mini", exchange)
+    assert found.reasoning_tokens == reasoning
