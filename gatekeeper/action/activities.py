@@ -72,8 +72,6 @@ def result_of(job: Job, activity: CheckActivity | Run) -> GateResult:
 def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateResult:
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
-    # Heavy: reached only once the event is known to be usable.
-
     change, work = plan(job, activity, names)
     if work.trials:
         refuse_own_history(_location(job, work.policy), change)

@@ -1,4 +1,5 @@
-"""Executes a run plan; only a plan that asks models loads what that takes."""
+"""Executes a run plan. Work that calls no model starts no client, reads no history, shows no
+progress, and does not load what these take."""
 
 from __future__ import annotations
 

@@ -133,8 +133,6 @@ def _measure_now(
     plan: RunPlan, client: ModelRouter, around: RunContext, log: AnswerLog | None
 ) -> Measurement:
     """Ask the models, with progress and signals if there is a terminal."""
-    import asyncio
-
     work = plan.work
     hooks: RunHooks = plan.source or RunHooks()
 

@@ -132,12 +132,6 @@ class BatchRun(ModelSource):
     @property
     def amounts(self) -> Amounts:
         """Return what a request takes in a batch."""
-        from gatekeeper.providers.models.cost_estimate import (
-            count_tokens,
-            expected_cost,
-            worst_cost,
-        )
-
         expected, worst = partial(expected_cost, batched=True), partial(worst_cost, batched=True)
         return Amounts(expected, worst, count_tokens)
 
@@ -224,8 +218,6 @@ def _require_models(work: Work, client: BatchClient) -> None:
 def _require_prices(work: Work) -> None:
     """Refuse models without a known price under a limit on cost: of single calls the first one
     tells the price, of a batch none does in time. Raises UsageError."""
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-
     if work.policy.limits.cost_usd is None:
         return
     for request in distinct_requests(work.trials):

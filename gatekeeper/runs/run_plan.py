@@ -1,8 +1,7 @@
-"""One run in this process: what it measures, what it reads and keeps, and how it is executed.
+"""One run in this process: what it measures, what it reads and what it keeps.
 
 The action turns an event into a `RunPlan`, and the library, the commands and the shards turn their
-options into one. All are executed here. Work that calls no model starts no client, reads no history
-and shows no progress.
+options into one. runs/execute.py executes all of them.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ Explain = Callable[[Work, Measurement], Explanation]
 
 
 class Commits(Protocol):
-    """Where earlier commits and data branches come from."""
+    """Where earlier commits come from."""
 
     def since(self, sha: str, head: str) -> Change | None:
         """Return what changed since a commit; None if the commit is not known."""
