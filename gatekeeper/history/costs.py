@@ -109,18 +109,9 @@ class MonthSpending:
 def month_spending(records: Iterable[Record], now: datetime) -> MonthSpending:
     """Add up the records of the calendar month in which `now` is."""
     now = now.astimezone(UTC)
-    known, unpriced = [], 0
-    for record in records:
-        time = record.time.astimezone(UTC)
-        if month_of(time) != month_of(now) or time > now:
-            continue
-        if record.model.startswith(FREE):
-            continue  # what a recording says of its answers was paid when it was made
-        if record.cost_usd is not None:
-            known.append(record.cost_usd)
-        elif record.calls:
-            unpriced += 1
-    return MonthSpending(math.fsum(known), unpriced, _next_month(now))
+    month = month_of(now)
+    found = cost_of(r for r in records if month_of(r.time) == month and r.time <= now)
+    return MonthSpending(found.usd or 0.0, found.unpriced, _next_month(now))
 
 
 def _next_month(now: datetime) -> datetime:
