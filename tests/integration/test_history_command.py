@@ -202,6 +202,16 @@ def test_what_is_no_history_is_refused_before_any_call(
     assert "hunter2" not in said
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "sqlite"])
+@pytest.mark.parametrize("command", ["run", "history"])
+def test_a_history_with_a_name_that_is_too_long_is_refused(
+    made: GitRepository, capsys: pytest.CaptureFixture[str], command: str, suffix: str
+) -> None:
+    location = f"{'r' * 300}.{suffix}"
+    assert main([command, "--repo", str(made.path), "--history", location]) == 2
+    assert "the name is too long; give a shorter name" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["past.jsonl", "past.sqlite", "past.db", "branch:past"])
 def test_what_run_remembers_check_counts(
     made: GitRepository, tmp_path: Path, ask: Ask, capsys: pytest.CaptureFixture[str], kind: str

@@ -294,9 +294,13 @@ def history_of(location: str | None, repository: Repository) -> HistoryStore | N
 
 def require_history_folder(history: str | None) -> None:
     """Raise UsageError, before any call is made, if the history's file cannot be written."""
-    if history is None or ":" in history:
+    if history is None:
         return
-    file = Path(history)
+    from gatekeeper.history.stores.open import file_of
+
+    file = file_of(history)
+    if file is None:
+        return
     if file.is_dir() or not file.parent.is_dir():
         raise UsageError(f"--history {history}: name a file in an existing folder")
 
