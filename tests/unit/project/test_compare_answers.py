@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[3]
 PLACE = tempfile.gettempdir()
 LATENCY = json.dumps([{"name": "latency_p95", "value": "%s"}, {"verdict": "%s"}], indent=2)
 
+MEASURED = '{"latency_difference_ms": {"value": %s}, "latency_interval": %s, "passed": %d}'
+
 
 def recorded(file: Path, *, said: str = "", codes: tuple[int, ...] = (0,), **reports: str) -> str:
     """Write what one test answered; `_` in the name of a report is its dot."""
@@ -64,6 +66,27 @@ def recorded(file: Path, *, said: str = "", codes: tuple[int, ...] = (0,), **rep
             {"result_json": LATENCY % ("5", "fail")},
             True,
         ),
+        (
+            {"samples_csv": 'id,latency_ms,ttft_ms,output\na,4.0,1.5,"x\ny"\n'},
+            {"samples_csv": 'id,latency_ms,ttft_ms,output\na,36.25,,"x\ny"\n'},
+            False,
+        ),
+        (
+            {"samples_csv": "id,latency_ms,output\na,4.0,x\n"},
+            {"samples_csv": "id,latency_ms,output\na,4.0,y\n"},
+            True,
+        ),
+        (
+            {"result_json": MEASURED % (-1.75, "[4.0, null]", 1)},
+            {"result_json": MEASURED % (0.5, "[\n  8.0,\n  36.0\n]", 1)},
+            False,
+        ),
+        (
+            {"result_json": MEASURED % (0.5, "[4.0, null]", 1)},
+            {"result_json": MEASURED % (0.5, "[4.0, null]", 2)},
+            True,
+        ),
+        ({"result_json": "{"}, {"result_json": "[]"}, True),
         ({}, {"comment_md": "pass"}, True),
     ],
 )
