@@ -8,17 +8,17 @@ from types import ModuleType
 from gatekeeper.checks.check import ParameterError
 
 
-def import_extra(module: str, extra: str, check: str) -> ModuleType:
-    """Import a module of an optional dependency.
+def import_extra(module: str, check: str) -> ModuleType:
+    """Import a module of the extra `text`.
 
     Raises:
-        ParameterError: It is not installed; the remedy names the extra.
+        ParameterError: It is not installed; the remedy says how to install it.
     """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"the check `{check}` needs the package `{error.name}`, which is not installed",
-            f"run `pip install 'gatekeeper[{extra}]'`; in the action, add the "
+            "run `pip install 'gatekeeper[text]'`; in the action, add the "
             "package to the file that the input `requirements` names",
         ) from None

@@ -15,6 +15,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+_MOST_CAUSES = 4
 Group = frozenset[int]
 Breaks = Callable[[Group], Awaitable[bool | None]]
 """Whether base with only these edits is worse than base; None if this could not be decided."""
@@ -34,16 +35,16 @@ class _UndecidedError(Exception):
     """A test could not be decided, so the search cannot go on."""
 
 
-async def find_causes(edits: int, breaks: Breaks, most_causes: int = 4) -> Found:
+async def find_causes(edits: int, breaks: Breaks) -> Found:
     """Return the causes among `edits` edits that together break the prompt.
 
-    Each cause was tested alone at the end. `most_causes` bounds the search.
+    Each cause was tested alone at the end.
     """
     tests = _Tests(breaks)
     left: Group = frozenset(range(edits))
     causes: list[Group] = []
     try:
-        while left and len(causes) < most_causes:
+        while left and len(causes) < _MOST_CAUSES:
             # The whole change is known to break the prompt; what remains of it is tested.
             if causes and not await tests.of(left):
                 return Found(tuple(causes), explained=True)

@@ -91,7 +91,7 @@ def _readable(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _known_languages() -> dict[str, Any]:
-    language = import_extra("lingua", "text", "language").Language
+    language = import_extra("lingua", "language").Language
     return {
         one.iso_code_639_1.name.lower(): one
         for one in sorted(language.all(), key=lambda one: one.iso_code_639_1.name)
@@ -101,7 +101,7 @@ def _known_languages() -> dict[str, Any]:
 @lru_cache(maxsize=16)
 def _detector(codes: tuple[str, ...]) -> Any:
     """Return the detector of these languages; of all if there are none."""
-    builder = import_extra("lingua", "text", "language").LanguageDetectorBuilder
+    builder = import_extra("lingua", "language").LanguageDetectorBuilder
     known = _known_languages()
     chosen = (
         builder.from_languages(*(known[code] for code in codes))

@@ -43,7 +43,7 @@ def _words(part: str, check: str) -> Iterator[str]:
     if len(part) > _LONGEST:
         what = f"a text of {len(part):,} characters without spaces is too long to find its words"
         raise ParameterError(what, "use `unit: characters`")
-    breakers = import_extra("icu4py.breakers", "text", check)
+    breakers = import_extra("icu4py.breakers", check)
     for word in breakers.WordBreaker(part, "und"):
         if any(map(str.isalnum, word)):
             yield word

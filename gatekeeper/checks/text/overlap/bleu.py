@@ -36,7 +36,7 @@ _SMOOTHING: Mapping[str, Mapping[str, Any]] = {
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     references = reference_texts(params)
-    metric = import_extra("sacrebleu.metrics", "text", "bleu").BLEU(
+    metric = import_extra("sacrebleu.metrics", "bleu").BLEU(
         tokenize=params.get("tokenize", "13a"),
         lowercase=params.get("ignore_case", False),
         effective_order=True,

@@ -29,7 +29,7 @@ _MIN = 0.5
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     references = reference_texts(params)
-    metric = import_extra("sacrebleu.metrics", "text", "chrf").CHRF(
+    metric = import_extra("sacrebleu.metrics", "chrf").CHRF(
         word_order=params.get("word_order", 0), lowercase=params.get("ignore_case", False)
     )
 
