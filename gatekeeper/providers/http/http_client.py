@@ -1,5 +1,5 @@
 """The HTTP client of every hosted model: one pool of connections, over aiohttp. The native clients
-use it, and litellm does through `httpx_transport.py`.
+use it, and litellm does through `HttpxTransport`.
 
 It sends to the expected hosts alone, follows no redirect, reads an answer within a limit of size,
 and knows how long the request itself took. Proxies and certificate authorities are those that
