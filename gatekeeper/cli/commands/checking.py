@@ -11,7 +11,6 @@ from gatekeeper.cli.options import Option, options
 from gatekeeper.cli.output import print_answer, print_error, print_json, readers_may_leave, report
 from gatekeeper.errors import ContractError
 from gatekeeper.reports.terminal.console import print_estimate
-from gatekeeper.runs.library.affected import affected as find_affected
 from gatekeeper.runs.library.arguments import CheckArguments, RunArguments, SuiteArguments
 
 Arguments = TypeVar("Arguments", bound=SuiteArguments)
@@ -45,6 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def affected(arguments: argparse.Namespace) -> int:
     """List what `check` would run, why, and what it would cost. Calls no model."""
+    # The help of the other commands does not load what reads contracts.
+    from gatekeeper.runs.library.affected import affected as find_affected
+
     found = find_affected(
         repo=arguments.repo,
         base=arguments.base,
