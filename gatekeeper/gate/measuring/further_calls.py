@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Request, Sample, Trial
@@ -17,6 +17,8 @@ from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import Calls, JudgeCalls, sum_if_all_known
 from gatekeeper.sampling.judging import JudgeTally
 from gatekeeper.sampling.runner import EverySample, Run, Watch
+
+Amount = TypeVar("Amount", int, float)
 
 
 class Ask(Protocol):
@@ -49,7 +51,7 @@ def count_together(first: Run, second: Run) -> Run:
         made=first.made + second.made,
         failed=first.failed + second.failed,
         surplus=first.surplus + second.surplus,
-        cost_usd=_sum(first.cost_usd, second.cost_usd),
+        cost_usd=_sum_of_known([first.cost_usd, second.cost_usd]),
         throttled=first.throttled + second.throttled,
         unrecorded={**first.unrecorded, **second.unrecorded},
         ended=second.ended,
@@ -89,13 +91,8 @@ def _both(a: JudgeTally, b: JudgeTally) -> JudgeTally:
         a.answered + b.answered,
         a.cached + b.cached,
         a.failed + b.failed,
-        _sum(a.cost_usd, b.cost_usd),
+        _sum_of_known([a.cost_usd, b.cost_usd]),
     )
-
-
-def _sum(*costs: float | None) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
 
 
 def count_calls(sampled: Run) -> Calls:
@@ -145,7 +142,7 @@ def _asked(tally: JudgeTally, samples: int) -> JudgeCalls | None:
     return JudgeCalls(tally.made, tally.cached, tally.failed, samples, cost)
 
 
-def _sum_of_known(counts: Iterable[int | None]) -> int | None:
+def _sum_of_known(counts: Iterable[Amount | None]) -> Amount | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
