@@ -56,13 +56,13 @@ class Line(NamedTuple):
     arm: str = ""
 
 
-def share_axis(values: Sequence[Value], *, lowest: float = 0.0) -> Axis:
+def share_axis(values: Sequence[Value]) -> Axis:
     """Return an axis for shares that ends at 100 %."""
     known = [value for value in values if value is not None]
     low = min(known, default=0.0)
     # Multiples of 10 points, so that the middle is a round number as well.
     low = math.floor(min(low - 0.01, 1 - _LEAST_SPAN) * 10) / 10
-    return Axis(max(lowest, low), 1.0, numbers.percent)
+    return Axis(max(0.0, low), 1.0, numbers.percent)
 
 
 def amount_axis(values: Sequence[Value], write: Callable[[float], str]) -> Axis:
