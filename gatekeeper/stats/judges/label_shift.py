@@ -43,7 +43,7 @@ def corrected_rate(
     sensitivity, specificity = accuracy
     value = (observed + specificity - 1) / (sensitivity + specificity - 1)
     interval = _lang_reiczigel(observed, units, confusion, normal_quantile(confidence))
-    return Estimate(_kept(value), interval)
+    return Estimate(clipped(value), interval)
 
 
 def corrected_difference(
@@ -105,8 +105,9 @@ def _lang_reiczigel(
     shift = 2 * z**2 * (rate * of_passes - (1 - rate) * of_fails)
     spread = seen * (1 - seen) / (units + z**2) + rate**2 * of_passes + (1 - rate) ** 2 * of_fails
     half = z * math.sqrt(spread) / information
-    return ConfidenceInterval(_kept(rate + shift - half), _kept(rate + shift + half))
+    return ConfidenceInterval(clipped(rate + shift - half), clipped(rate + shift + half))
 
 
-def _kept(rate: float) -> float:
+def clipped(rate: float) -> float:
+    """Return the nearest possible rate or score."""
     return min(1.0, max(0.0, rate))

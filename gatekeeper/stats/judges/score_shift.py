@@ -19,7 +19,7 @@ from gatekeeper.stats.arguments import (
 )
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judges.label_shift import LEAST_INFORMATION
+from gatekeeper.stats.judges.label_shift import LEAST_INFORMATION, clipped
 
 LEAST_LABELS = 10
 """With fewer the line says nothing."""
@@ -67,8 +67,8 @@ def corrected_mean(
     ]
     value = middle_human + (observed - middle_judge) / slope
     ends = _fieller(observed - middle_judge, error, slope, apart, squares, confidence)
-    low, high = (_kept(middle_human + end) for end in ends)
-    return Estimate(_kept(value), ConfidenceInterval(low, high))
+    low, high = (clipped(middle_human + end) for end in ends)
+    return Estimate(clipped(value), ConfidenceInterval(low, high))
 
 
 def _fieller(
@@ -96,7 +96,3 @@ def _fieller(
         return -math.inf, math.inf  # the line may be level, so every score is possible
     half = math.sqrt(max(0.0, b * b - a * c))
     return (b - half) / a, (b + half) / a
-
-
-def _kept(value: float) -> float:
-    return min(1.0, max(0.0, value))
