@@ -52,24 +52,24 @@ def open_history(location: str, repository: HasBranches, folder: Path = Path()) 
     return FileHistory(path) if path.suffix == _LINES else _sqlite(path)
 
 
-def file_of(location: str, folder: Path = Path()) -> Path | None:
+def file_of(location: str, folder: Path = Path(), given_as: str = "history") -> Path | None:
     """Return the file of a history, which need not exist; None for a branch and a database.
 
-    Raises UsageError for an invalid location.
+    Raises UsageError for an invalid location, which names the key or option that it was `given_as`.
     """
     if not is_file(location):
         return None
     path = folder / location
     if "://" in location or path.suffix not in (_LINES, *_SQLITE):
-        raise UsageError(f"history {_shown(location)}: not a valid location; give {KINDS}")
+        raise UsageError(f"{given_as} {_shown(location)}: not a valid location; give {KINDS}")
     try:
         path.lstat()
     except ValueError as error:
-        raise UsageError(f"history {_shown(location)}: {error}; give {KINDS}") from None
+        raise UsageError(f"{given_as} {_shown(location)}: {error}; give {KINDS}") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise UsageError(
-                f"history {_shown(location)}: the name is too long; give a shorter name"
+                f"{given_as} {_shown(location)}: the name is too long; give a shorter name"
             ) from None
     return path
 
@@ -80,7 +80,7 @@ def require_history(location: str, option: str) -> None:
 
     A branch or a database may hold no record yet: the first run makes them.
     """
-    path = file_of(location)
+    path = file_of(location, given_as=option)
     if path is None or path.exists():
         return
     raise UsageError(

@@ -298,7 +298,7 @@ def require_history_folder(history: str | None) -> None:
         return
     from gatekeeper.history.stores.open import file_of
 
-    file = file_of(history)
+    file = file_of(history, given_as="--history")
     if file is None:
         return
     if file.is_dir() or not file.parent.is_dir():
