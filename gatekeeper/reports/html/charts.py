@@ -60,7 +60,7 @@ def success_trend(
         [points[0][0], points[-1][0]],
         plots.Line(xs[: len(runs)], rates[: len(runs)]),
         *([plots.Line(xs[-1:], rates[-1:], " head")] if now else []),
-        intervals=intervals[: len(runs)],
+        intervals=intervals,
         target=target,
         table=_table(
             ("Run", "Success rate", "Interval", "Samples", "Commit"),

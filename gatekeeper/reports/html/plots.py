@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from itertools import islice
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -102,13 +103,14 @@ def plot(
 ) -> Markup:
     """Return a figure with lines between two `ends`, `height` steps high.
 
-    `intervals` of the first line are drawn as a band. `target` is a dashed line. `marks` are places
-    on the axis of what began there, such as another prompt; `change` is that of a certain drift.
-    `table` has the same numbers.
+    `intervals` are those of the lines one after another, drawn as a band for each. `target` is a
+    dashed line. `marks` are places on the axis of what began there, such as another prompt;
+    `change` is that of a certain drift. `table` has the same numbers.
     """
     parts = [_grid(height)]
-    if intervals:
-        parts.append(_band(axis, height, lines[0].xs, intervals))
+    known = iter(intervals)
+    bands = [(line.xs, list(islice(known, len(line.xs)))) for line in lines]
+    parts += [_band(axis, height, xs, found) for xs, found in bands if found]
     if target is not None:
         parts.append(f'<path class="target" d="M0 {axis.y(target, height)}H{WIDTH}"/>')
     if marks:

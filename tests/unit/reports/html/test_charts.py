@@ -16,7 +16,7 @@ from support.ticket_run import gate_result, past
 from gatekeeper import numbers
 from gatekeeper.gate.objectives.error_budgets import most_pressing
 from gatekeeper.gate.results.result import ContractResult, GateResult, PastRun, SloResult
-from gatekeeper.reports.html import charts, render_html
+from gatekeeper.reports.html import charts, plots, render_html
 from gatekeeper.stats.objectives.error_budget import Event, error_budget
 
 SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
@@ -64,6 +64,14 @@ def test_the_trend_has_a_row_a_run_with_its_interval() -> None:
     assert rows[0][:2] == [f"{nights[0].time:%Y-%m-%d}", numbers.percent(nights[0].success_rate)]
     assert (drawn(figure).find(".//*[@class='dots']").get("d") or "").count("M") == 10  # type: ignore[union-attr]
     assert drawn(figure).find(".//*[@class='band']") is not None
+
+
+def test_the_interval_of_the_change_is_drawn_beside_those_of_the_runs() -> None:
+    bands = drawn(charts.success_trend(past(runs=3), examples.arm(3, 4), None))
+    runs, change = bands.findall(".//*[@class='band']")
+    places = [int(re.match(r"M(\d+) ", band.get("d") or "")[1]) for band in (runs, change)]  # type: ignore[index]
+    assert places[0] == 0
+    assert places[1] > plots.WIDTH // 2
 
 
 def test_a_trend_needs_runs_and_passes_over_those_without_a_sample() -> None:
