@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.author.mutation.measure import measure_mutants, plan_mutation
-from gatekeeper.author.mutation.mutants import Mutant, find_parts
+from gatekeeper.author.mutation.measure import MutationResult, measure_mutants, plan_mutation
+from gatekeeper.author.mutation.mutants import Mutant, find_parts, make_mutants
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.cli.main import main
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.git import Repository
 from gatekeeper.runs.run_plan import RunPlan
 
@@ -47,15 +47,22 @@ def repository(git_repository: Any) -> Any:
     ],
 )
 def test_the_part_that_sets_the_form_of_the_answer_is_protected(
-    repository: Any, tmp_path: Path, contract: str, kind: str, begins: str
+    repository: Any, contract: str, kind: str, begins: str
 ) -> None:
-    out = tmp_path / "out"
-    command = ["mutate", contract, "--repo", str(repository.path), "--mutations", "drop"]
-    assert main([*command, "--order-seed", SEED, "--out", str(out)]) == 0
-    mutants = json.loads((out / "mutation.json").read_text("utf-8"))["mutants"]
-    (found,) = [one for one in mutants if one["part"] == kind and one["text"].startswith(begins)]
-    assert found["finding"] == "noticed"
-    assert found["broke"] > found["fixed"]
+    with Repository.open(repository.path) as opened:
+        revision = opened.worktree()
+        loaded = load_contract(revision, f"contracts/{contract}.yaml", SHAPES)
+        dropped = make_mutants(loaded.target.prompt, ["drop"])
+        (mutant,) = (m for m in dropped if m.part.kind == kind and m.part.text.startswith(begins))
+        (found,) = measured(revision, loaded, mutant).mutants
+    assert found.finding == "noticed"
+    assert found.broke > found.fixed
+
+
+def measured(revision: Revision, contract: Contract, mutant: Mutant) -> MutationResult:
+    """What the contract says of one mutant alone: all of them take the embedded model minutes."""
+    plan = plan_mutation(contract, load_policy(revision), revision, (), SEED, [mutant])
+    return measure_mutants(plan, RunPlan(work=plan.work, revisions=(revision,)))
 
 
 def test_two_independent_sentences_in_another_order_are_not_noticed(repository: Any) -> None:
@@ -71,8 +78,7 @@ def test_two_independent_sentences_in_another_order_are_not_noticed(repository: 
         assert now != message.content
         reordered = replace(prompt, messages=(replace(message, content=now),))
         mutant = Mutant("1-model", "model", first, SECOND, reordered)
-        plan = plan_mutation(contract, load_policy(revision), revision, (), SEED, [mutant])
-        found = measure_mutants(plan, RunPlan(work=plan.work, revisions=(revision,)))
+        found = measured(revision, contract, mutant)
     (one,) = found.mutants
     assert one.pairs > 0
     assert one.finding in ("no_effect", "not_noticed", "too_few_broke")
