@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from support.browser import chromium
@@ -240,6 +241,50 @@ def test_paper_shows_every_column_in_dark_ink(browser: Browser, report: Path, sc
         assert page.locator("details.contract").last.locator(".finding").is_visible()
         ink = page.evaluate("getComputedStyle(document.body).color")
         assert max(map(int, re.findall(r"\d+", ink)[:3])) < 80
+
+
+def anchored(browser: Browser, path: Path, anchor: str, into: list[Any]) -> None:
+    """Open the page at the anchor, and keep the fixtures that are open and what the status says."""
+    with browser.new_page() as page:
+        page.emulate_media(reduced_motion="reduce")
+        page.on("pageerror", lambda error: into.append(error))
+        page.goto(f"{path.as_uri()}#{anchor}")
+        page.locator("#fixtures > li").first.wait_for()
+        into.append(page.locator(".fixture[aria-expanded=true] b").all_inner_texts())
+        into.append(page.locator("#found").inner_text())
+        into.append(page.locator("#evaluation option:checked").inner_text())
+
+
+def test_an_anchor_opens_its_fixture_on_whatever_page(
+    visit: Visit, browser: Browser, report: Path
+) -> None:
+    visit.page.get_by_role("button", name="Next page").click()
+    name = fixtures(visit.page)[-1]
+    found: list[Any] = []
+    anchored(browser, report, f"fixture=triage/{quote(name, safe='')}", found)
+    assert [found[0], found[2]] == [[name], "triage"]
+    visit.page.evaluate("anchor => { location.hash = anchor }", f"fixture=billing-only/{name}")
+    visit.page.locator(".fixture[aria-expanded=true]", has_text=name).wait_for()
+
+
+@pytest.mark.parametrize("anchor", ["fixture=triage/50%", "fixture=gone/x", "check=triage/", "%zz"])
+def test_an_anchor_that_names_nothing_opens_nothing(
+    browser: Browser, report: Path, anchor: str
+) -> None:
+    found: list[Any] = []
+    anchored(browser, report, anchor, found)
+    assert found[0] == []
+
+
+def test_the_anchor_of_a_check_shows_what_fails_it(browser: Browser, report: Path) -> None:
+    every: list[Any] = []
+    found: list[Any] = []
+    anchored(browser, report, "", every)
+    anchored(browser, report, "check=triage/names%20the%20queue", found)
+    assert found[1] != every[1]
+    gone: list[Any] = []
+    anchored(browser, report, "fixture=triage/gone", gone)
+    assert gone[:2] == [[], "The fixture gone is not in this file; look in samples.jsonl."]
 
 
 def test_without_a_script_the_main_facts_are_there(browser: Browser, report: Path) -> None:

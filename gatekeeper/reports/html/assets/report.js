@@ -321,10 +321,39 @@
     for (const button of all("[data-show]")) button.addEventListener("click", () => show(button.dataset.show));
     for (const button of all("[data-prompts]")) button.addEventListener("click", () => comparePrompts(button));
     all("[data-needs-script]:has([data-show], [data-prompts])").forEach((part) => { part.hidden = false; });
+    openAnchor();
+  }
+
+  /** Of `#fixture=CONTRACT/NAME` or `#check=CONTRACT/NAME`, the kind, the contract and the name. */
+  function anchor() {
+    try {
+      const found = /^#(fixture|check)=([^/]+)\/(.+)$/.exec(location.hash);
+      return found ? [found[1], ...found.slice(2).map(decodeURIComponent)] : null;
+    } catch {
+      return null; // not what a report links to
+    }
+  }
+
+  /** Open the fixture, or show the fixtures of head that fail the check. */
+  function openAnchor() {
+    const [kind, contract, name] = anchor() ?? [];
+    const evaluation = data && kind ? data.evaluations.findIndex((each) => each.name === contract) : -1;
+    if (evaluation < 0) return;
+    show(evaluation, kind === "check" ? { check: name } : {});
+    if (kind === "check") return;
+    const at = chosen.findIndex((fixture) => text(fixture.id) === name);
+    if (at < 0) { byId("found").textContent = `The fixture ${name} is not in this file; look in samples.jsonl.`; return; }
+    page = Math.floor(at / FIXTURES_A_PAGE);
+    showPage();
+    const button = byId("fixtures").children[at % FIXTURES_A_PAGE].querySelector(".fixture");
+    button.click();
+    button.scrollIntoView();
+    button.focus({ preventScroll: true });
   }
 
   function openTarget() {
-    const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
+    if (anchor()) { openAnchor(); return; }
+    const target = byId(location.hash.slice(1));
     if (target instanceof HTMLDetailsElement) target.open = true;
   }
 
