@@ -206,9 +206,10 @@ class _Comparison:
             if sketch.path in loaded and sketch.sound:
                 used = loaded[sketch.path].dependencies.keys()
                 require_known_files(sketch.path, used, sketch.closure)
-        unusable = [sketch for sketch in suspects if sketch.path in failed and sketch.is_foreign]
+        broken = [s for s in suspects if s.path in failed and (s.is_foreign or self._was_broken(s))]
+        sketches = [sketch for sketch in sketches if sketch not in broken]
+        unusable = [s if s.is_foreign else self._with_named_files(s) for s in broken]
         errors = [(sketch, failed.pop(sketch.path)) for sketch in unusable]
-        sketches = [sketch for sketch in sketches if sketch not in unusable]
         names: dict[str, list[str]] = defaultdict(list)
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
@@ -253,6 +254,27 @@ class _Comparison:
         suspect together: another of its files may have added or removed one."""
         found = {s.file for s in sketches if not s.sound or s.depends_on(self.changed)}
         return [sketch for sketch in sketches if sketch.file in found]
+
+    def _was_broken(self, sketch: Sketch) -> bool:
+        """Return whether base has the same file of a contract that cannot be loaded at head, and
+        cannot load it either: another pull request is to blame."""
+        if sketch.file not in self.before or sketch.file in self.changed:
+            return False
+        try:
+            load_contract(self.change.base, sketch.path, self.shapes)
+        except ContractError:
+            return True
+        return False
+
+    def _with_named_files(self, sketch: Sketch) -> Sketch:
+        """Return a broken contract with each changed file that its text names: what it refers to
+        may stand behind the mistake."""
+        try:
+            text = read_text(self.change.head, sketch.file)
+        except UnreadableError:
+            return sketch
+        named = {path for path in self.changed if path.rpartition("/")[2] in text}
+        return replace(sketch, closure=sketch.closure | named)
 
     def _near_misses(self) -> tuple[str, ...]:
         """Return notices about files that the change adds, and not about older ones."""
@@ -498,12 +520,12 @@ class _Comparison:
 # What a suite of another tool that cannot be used at head means for the contracts that it held.
 #
 # One such suite does not stop the gate for the others. But a pull request must not remove a
-# contract by breaking its suite. Contracts that share a name since before the change are such
-# files, too.
+# contract by breaking its suite. Contracts that share a name since before the change, and those
+# whose unchanged file was as wrong at base, are such files, too.
 
 
 def unusable_suite(sketch: Sketch, error: ContractError) -> str:
-    """Return a notice on contracts of another tool's file that are not run."""
+    """Return a notice on contracts of a file that are not run."""
     what = "the contracts" if sketch.path == sketch.file else f"the contract {sketch.name}"
     return f"Gatekeeper does not run {what} of {sketch.file}: {error.problems[0]}"
 
@@ -512,7 +534,7 @@ def broken_contracts(
     unusable: Sequence[tuple[Sketch, ContractError]], left: Mapping[str, Side], changed: Set[str]
 ) -> tuple[dict[str, Problem], dict[str, Problem], list[str]]:
     """Map each contract of base whose suite can no longer be used at head to what is wrong there,
-    and each suite with a mistake on both sides of which the change touches a file. `left` are the
+    and each file with a mistake on both sides of which the change touches a file. `left` are the
     contracts of base that no contract of head continues.
 
     Return notices, too: on other suites that could not be used at base either, and on new ones of
@@ -534,9 +556,11 @@ def broken_contracts(
         usable = [side.sketch.path for side in before if side.load() is not None]
         if usable:
             broken |= dict.fromkeys(usable, error.problems[0])
-        elif isinstance(error, NothingToRunError) or (before and not sketch.depends_on(changed)):
+            continue
+        known = before or not sketch.is_foreign
+        if isinstance(error, NothingToRunError) or (known and not sketch.depends_on(changed)):
             notices.append(unusable_suite(sketch, error))
-        elif before:
+        elif known:
             unknown[sketch.path] = error.problems[0]
         else:
             problems += error.problems

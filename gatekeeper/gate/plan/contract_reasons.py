@@ -286,14 +286,14 @@ def _sentence(problem: Problem) -> str:
     return text if text.endswith(("?", ".")) else f"{text}."
 
 
-# Plans the contracts of a run, without those of other tools that cannot run, such as a suite with
+# Plans the contracts of a run, without those that could not run before either, such as a suite with
 # a test that lacks a variable. One of them does not stop the run of the others.
 
 
 def plan_usable(
     wanted: Sequence[AffectedContract], policy: Policy, seed: str
 ) -> tuple[list[Job], dict[str, ContractError]]:
-    """Return the jobs, and the errors of contracts of other tools' suites that cannot run, by their
+    """Return the jobs, and the errors of contracts that cannot run, and could not before, by their
     names. Raises ContractError if the change is to blame, or no contract of a full suite can run.
     """
     planned: list[Job] = []
@@ -304,7 +304,9 @@ def plan_usable(
         try:
             planned.append(plan_job(contract, policy, seed))
         except ContractError as error:
-            if not contract.is_foreign or not _fails_without_change(contract, policy):
+            edited = contract.path in {cause.path for cause in contract.affected_by}
+            own = not contract.is_foreign and (edited or contract.base is None)
+            if own or not _fails_without_change(contract, policy):
                 raise
             left_out[contract.name] = error
     if left_out and not planned and not any(c.affected_by for c in wanted):

@@ -299,10 +299,68 @@ def test_what_is_broken_at_head_is_an_error(changes: dict[str, str | None], what
     assert what in str(caught.value)
 
 
-def test_a_contract_broken_on_both_sides_is_an_error_all_the_same() -> None:
-    both = revision({**FILES, "contracts/a.yaml": "a: ["})
+BROKEN = (
+    "a: [",
+    "- a",
+    contract("a", extra="colour: red\n"),
+    edited(contract("a"), "prompt:", "promt:"),
+    edited(contract("a"), "../prompts/a.md", "../prompts/gone.md"),
+    edited(contract("a"), "a.jsonl", "gone.jsonl"),
+)
+"""Texts of contracts/a.yaml with a mistake; three of them hide what the contract depends on."""
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_contract_that_was_broken_before_stops_no_other(text: str) -> None:
+    files = {**FILES, "contracts/a.yaml": text}
+    head = {**files, "prompts/b.md": "B! {{ x }}"}
+    affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+    assert names(affected) == ["b"]
+    seen = text != BROKEN[2]  # this mistake shows only to a reader of the whole contract
+    assert [note for note in affected.notices if "contracts/a.yaml" in note] or not seen
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (BROKEN[2], "prompts/a.md"),
+        (BROKEN[2], "contracts/a.jsonl"),
+        (BROKEN[3], "prompts/a.md"),
+        (BROKEN[3], "contracts/a.jsonl"),
+        (BROKEN[4], "contracts/a.jsonl"),
+        (BROKEN[5], "prompts/a.md"),
+        ("prompt: ../prompts/a.md\nname: [", "prompts/a.md"),
+        ("- prompt: ../prompts/a.md", "prompts/a.md"),
+    ],
+)
+def test_what_a_contract_that_was_broken_before_names_is_not_tested(
+    text: str, changed: str
+) -> None:
+    files = {**FILES, "contracts/a.yaml": text}
+    new = {"prompts/a.md": "A! {{ x }}", "contracts/a.jsonl": '{"x": 2}'}[changed]
+    head = {**files, changed: new, "prompts/b.md": "B! {{ x }}"}
+    affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+    (broken,) = [result for result in affected.contracts if result.head is None]
+    assert broken.name in ("a", "contracts-a.yaml")
+    assert "b" in names(affected)
+    reason = removed_reason(broken, Policy())
+    assert (reason.code, reason.verdict) == ("error", "inconclusive")
+    assert changed in reason.text
+
+
+@pytest.mark.parametrize("text", BROKEN)
+@pytest.mark.parametrize("note", ["# mended?\n", "\n"])
+def test_who_edits_a_broken_contract_is_told(text: str, note: str) -> None:
+    files = {**FILES, "contracts/a.yaml": text}
+    head = {**files, "contracts/a.yaml": note + text}
     with pytest.raises(ContractError):
-        find_affected(Change(both, both), Policy(), SHAPES)
+        find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+
+
+def test_a_contract_that_the_change_broke_by_another_file_is_an_error() -> None:
+    head = {path: text for path, text in FILES.items() if path != "contracts/a.jsonl"}
+    with pytest.raises(ContractError, match=r"a\.jsonl"):
+        find_affected(Change(revision(FILES), revision(head)), Policy(), SHAPES)
 
 
 def test_uncovered_prompts_are_the_changed_ones_that_nobody_refers_to() -> None:
