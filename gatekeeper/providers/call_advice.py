@@ -38,9 +38,6 @@ REFUSED: Mapping[str, frozenset[str]] = {
 }
 """The parameters that no model of the provider takes."""
 
-_WITHOUT_PRICES = frozenset({"github"})
-"""Providers of which no list has a price: GitHub Models charge nothing within their limits."""
-
 _INSTEAD: Mapping[str, tuple[str, ...]] = {
     "repetition_penalty": ("frequency_penalty",),
     "top_k": ("top_p",),
@@ -82,7 +79,7 @@ def advise_on_calls(
                 _advice(name.provider, param),
                 param,
             )
-    if price_entry(model) is None and name.provider not in _WITHOUT_PRICES:
+    if price_entry(model) is None:
         yield CallAdvice(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
             "correct the name of the model, or set `limits.calls` instead",

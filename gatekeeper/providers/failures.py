@@ -116,7 +116,9 @@ def _with_status(model: str, status: int, text: str, pause: float | None) -> Cal
         return CallFailed(said, fatal=True, author=True)
     if status == 401:
         return CallFailed(f"{said}{_where_the_key_is(model)}", fatal=True)
-    if status in (402, 403, 405, 410) or "insufficient_quota" in text:
+    if status == 410:
+        return CallFailed(f"{said}; the model or its provider is gone, so use another", fatal=True)
+    if status in (402, 403, 405) or "insufficient_quota" in text:
         return CallFailed(said, fatal=True)
     if status in _RETRYABLE or status >= 500:
         return CallFailed(

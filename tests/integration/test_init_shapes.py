@@ -229,28 +229,18 @@ def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> Non
     assert yaml.safe_load((made.path / POLICY).read_text("utf-8"))["models"] == ["anthropic/*"]
 
 
-def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys) -> None:
-    made = git_repository("token")
+def test_a_model_of_github_models_is_named_with_what_has_it_now(git_repository, capsys) -> None:
+    made = git_repository("closed")
     prompt = edited(GITHUB_PROMPT, "openai/gpt-4o-mini", "meta/Llama-3.3-70B-Instruct")
     made.commit("before", {"ai/label.prompt.yml": prompt + EVALUATORS})
     where = ["--repo", str(made.path)]
 
-    assert main(["init", *where]) == 0
-    said = capsys.readouterr().out
-    assert "add the secret" not in said
-    assert "also create the secret GATEKEEPER_API_KEY" in said
-    assert main(["validate", *where]) == 0
-    assert "warning: " not in capsys.readouterr().out
-    for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
-        workflow = made.path / ".github/workflows" / name
-        text = workflow.read_text("utf-8")
-        (job,) = yaml.safe_load(text)["jobs"].values()
-        assert job["permissions"]["models"] == "read"
-        assert "GITHUB_API_KEY: ${{ github.token }}" in text
-        assert "GATEKEEPER_API_KEY: ${{ secrets.GATEKEEPER_API_KEY }}" in text
-        workflow.write_text(edited(text, "GITHUB_API_KEY", "OTHER"), "utf-8")
-    assert main(["init", *where]) == 0
-    assert capsys.readouterr().out.count(": models: read\n") == 2
+    for command, code in (("init", 0), ("validate", 2), ("run", 2)):
+        assert main([command, *where]) == code
+        said = "".join(capsys.readouterr())
+        assert "GitHub Models, which closed on 2026-07-30" in said
+        assert "`deepinfra/meta-llama/Llama-3.3-70B-Instruct`" in said
+        made.commit("policy", {POLICY: 'contracts: ["ai/*.prompt.yml"]\n'})
 
 
 def test_a_prompt_of_a_project_gets_its_contract_there(git_repository) -> None:

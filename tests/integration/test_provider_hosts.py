@@ -46,7 +46,6 @@ ISSUE = (
     "moonshot/x",
     "poe/x",
     "nano-gpt/x",
-    "github/x",
     "baseten/ID",
     "baseten/abcd1234",
     "bedrock/agentcore/arn:aws:bedrock-agentcore:evil.example/:123456789012:runtime/x",

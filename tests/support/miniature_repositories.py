@@ -145,7 +145,7 @@ SUITES: Mapping[str, Files] = {
             _PROMPTFOO | {"prompts": ["file://lost.txt"], "tests": "file://lost.csv"}
         ),
     },
-    "prompts of GitHub Models": {
+    "prompts in GitHub's format": {
         ".github/prompts/label.prompt.yml": (
             "messages:\n  - {role: user, content: 'Label {{input}}.'}\n"
             "model: openai/gpt-4o-mini\ntestData: [{input: a}]\n"

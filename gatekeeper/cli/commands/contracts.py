@@ -19,7 +19,7 @@ from gatekeeper.cli import starter
 from gatekeeper.cli.arguments import named_contract
 from gatekeeper.cli.options import MANY, REQUIRED, Actions, Option, options
 from gatekeeper.cli.output import print_lines, readers_may_leave, write_new_files
-from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
+from gatekeeper.cli.starter import WORKFLOWS, has_placeholder, missing_keys
 from gatekeeper.contract.discovery.places import is_about_the_project
 from gatekeeper.contract.export.convert import Converted
 from gatekeeper.contract.export.convert import convert as convert_file
@@ -139,22 +139,14 @@ def _next(
     needed = [*keys, *settings]
     first = f"Then set {', '.join(needed)} and run" if needed else "Then run"
     yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
-    secrets = [key for key in keys if key != KEY_OF_THE_JOB]
     add = "".join(
         f"add the {kind}{'s' * (len(names) > 1)} {', '.join(names)}, and "
-        for kind, names in (("secret", secrets), ("variable", settings))
+        for kind, names in (("secret", keys), ("variable", settings))
         if names
     )
     yield f"On GitHub: {add}require the check `Prompt gate`."
-    if keys and not secrets:
-        yield (
-            "To reuse answers between runs, also create the secret GATEKEEPER_API_KEY, with a long "
-            "random text."
-        )
     for place, lines in missing_keys(root, keys, settings).items():
         yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
-        if KEY_OF_THE_JOB in lines:
-            yield f"Add to `permissions` of the job in {place}: models: read"
     yield (
         f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
         "every merge; error budgets need these runs."
@@ -385,8 +377,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "convert": options(
         f"""
     FILE       a file of another tool, such as a .prompt.yml; with --to, any contract
-    --to       write the contract for another tool: a .prompt.yml of GitHub Models, or a registry
-               file and samples of OpenAI Evals
+    --to       write the contract for another tool: a .prompt.yml, or a registry file and samples
+               of OpenAI Evals
     --out DIR  the folder to write into, in the same repository (default: the folder of FILE; with
                --to: the folder {EXPORTS})
     """,

@@ -30,13 +30,6 @@ _POLICY = {"policy.yml": ".github/gatekeeper.yml"}
 PLACES = {**_EXAMPLE, **_POLICY, **WORKFLOWS}
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
-KEY_OF_THE_JOB = "GITHUB_API_KEY"
-"""The key of GitHub Models. It is the job's own token: no secret may begin with `GITHUB_`."""
-_OWN_KEY = "GATEKEEPER_API_KEY"
-_WHY_OWN_KEY = (
-    "# Signs the cache and waivers: each job has another token. Empty if the secret does not exist."
-)
-_PERMISSION = re.compile(r"^( *)pull-requests: .*\n", re.MULTILINE)
 _KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _HOW_TO_NAME = (
@@ -79,10 +72,8 @@ def workflow_files(
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
-        if keys and KEY_OF_THE_JOB in keys:
-            text = _PERMISSION.sub(r"\1models: read # to call GitHub Models\n\g<0>", text, 1)
         found[place] = (
-            text if keys is None else _KEY.sub(lambda at: _env(at[1], keys, settings), text)
+            text if keys is None else _KEY.sub(lambda at: _passed(at[1], keys, settings), text)
         )
     return found
 
@@ -135,16 +126,9 @@ def _packaged(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _env(indent: str, keys: Sequence[str], settings: Sequence[str]) -> str:
-    """Return the lines of the keys and settings, and if the job's own token is the only key, that
-    of a secret that other jobs have too."""
-    own = f"{indent}{_WHY_OWN_KEY}\n{_passed(indent, [_OWN_KEY])}"
-    return _passed(indent, keys, settings) + own * (set(keys) == {KEY_OF_THE_JOB})
-
-
 def _passed(indent: str, keys: Sequence[str], settings: Sequence[str] = ()) -> str:
     """Return the lines that pass the keys and settings to the action."""
-    values = {key: "github.token" if key == KEY_OF_THE_JOB else f"secrets.{key}" for key in keys}
+    values = {key: f"secrets.{key}" for key in keys}
     values |= {name: f"vars.{name}" for name in settings}
     return "".join(f"{indent}{key}: ${{{{ {value} }}}}\n" for key, value in values.items())
 

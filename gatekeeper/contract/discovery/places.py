@@ -69,7 +69,7 @@ def is_about_the_project(path: str) -> bool:
 
 def may_hold_suite(path: str) -> bool:
     """Return whether a file is worth a look for a test suite, by its path alone. The folder
-    `.github` holds prompts of GitHub Models with their tests, and files of GitHub's own."""
+    `.github` holds prompts in GitHub's format with their tests, and files of GitHub's own."""
     if path.startswith(".github/"):
         return path.lower().endswith(GITHUB_PROMPT)
     return is_own(path)

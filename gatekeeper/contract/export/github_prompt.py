@@ -1,4 +1,4 @@
-"""Writes a contract as a `.prompt.yml` of GitHub Models, with `testData` and `evaluators`."""
+"""Writes a contract as a `.prompt.yml`, with `testData` and `evaluators`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.formats.github_prompt import STRINGS
 from gatekeeper.contract.formats.rows import written_as
 from gatekeeper.contract.prompts.render import render_value
-from gatekeeper.contract.reading.model_traits import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
@@ -60,13 +59,10 @@ def export(contract: Contract, document: Document) -> Exported:
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
         data["description"] = contract.description
-    data |= {"model": to_github_name(contract.target.model), **_params(contract, losses)}
+    data |= {"model": contract.target.model, **_params(contract, losses)}
     data["messages"] = [{"role": role, "content": text} for role, text in simple.messages]
     data["testData"] = rows.values
     data["evaluators"] = evaluators
-    unknown = explain_github_name(contract.target.model)
-    if unknown:
-        differs.add("model", document.position(("model",)), unknown)
     texts = {path: write_yaml(data)} if evaluators else {}
     return Exported(texts, losses.listed(), differs.listed(), {path: sent})
 
@@ -163,8 +159,6 @@ def _differences(check: CheckSpec) -> Iterator[str]:
             "for the judge, GitHub uses its own prompt and one model; the model answers with one "
             "word and gives no reason"
         )
-        models = check.params.get("models") or [check.params.get("model")]
-        yield from filter(None, (explain_github_name(str(model)) for model in models))
         yield from judge_differences(check)
         return
     ignores = bool(parameter(check, "ignore_case"))

@@ -1,5 +1,5 @@
 """Writes judges for other tools, which ask a model for one of several words: as `llm` evaluators of
-GitHub Models, and for `ModelBasedClassify` of OpenAI Evals."""
+a `.prompt.yml`, and for `ModelBasedClassify` of OpenAI Evals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from gatekeeper.contract.checks.judge_settings import ENOUGH
 from gatekeeper.contract.export.exported import is_text
 from gatekeeper.contract.prompts.render import render_value
-from gatekeeper.contract.reading.model_traits import to_github_name
 from gatekeeper.contract.values.definition import CheckSpec, Fixture
 
 _ASKS = {
@@ -43,7 +42,7 @@ def llm_evaluator(check: CheckSpec, fixtures: Sequence[Fixture]) -> list[dict[st
     evaluator = {
         "name": check.name,
         "llm": {
-            "modelId": to_github_name(asked.model),
+            "modelId": asked.model,
             "systemPrompt": asked.criteria,
             "prompt": f"Output:\n{{{{completion}}}}\n\n{_answer(asked)}",
             "choices": [{"choice": c, "score": int(passes)} for c, passes in asked.choices.items()],

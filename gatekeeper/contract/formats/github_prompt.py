@@ -27,7 +27,6 @@ from gatekeeper.contract.formats.rows import (
     table,
 )
 from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
-from gatekeeper.contract.reading.model_traits import from_github_name
 from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.syntax.yaml_positions import parse_once
 from gatekeeper.contract.values.change import Revision
@@ -106,7 +105,7 @@ BUILT_IN = table(
 
 
 def recognises(_path: str, data: object) -> bool:
-    """Return whether the data is a prompt of GitHub Models with tests."""
+    """Return whether the data is a `.prompt.yml`, a prompt in GitHub's format, with tests."""
     return (
         isinstance(data, dict)
         and isinstance(data.get("messages"), list)
@@ -229,7 +228,7 @@ def _llm_check(node: Node, known: Collection[str]) -> Check:
         **given,
         "choices": choices.at(scores),
         "pass": least,
-        "model": model.at(from_github_name(model.value)),
+        "model": model.at(model.value),
     }
 
 

@@ -12,8 +12,7 @@ _MOST_TOKENS_THINKING = 8192
 _THINKING = re.compile(r"(?:^|/)(?:o\d|gpt-[56](?!-chat))")
 """Models that reason before they answer and accept no temperature."""
 _TAKES_SCHEMA = re.compile(
-    r"(?:openai|azure|openrouter|github/openai|hosted_vllm|lm_studio|llamafile|gemini|local"
-    r"|recorded)/"
+    r"(?:openai|azure|openrouter|hosted_vllm|lm_studio|llamafile|gemini|local|recorded)/"
     r"|(?:gpt-|o\d|chatgpt-)"
 )
 _TAKES_NO_SCHEMA = re.compile(r"(?:^|/)gpt-(?:3\.5|4)(?:$|-(?!o|1|5))")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.contract.reading.model_traits import from_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_json
 from gatekeeper.contract.values.definition import TemplateStyle
 from gatekeeper.errors import ContractError, Problem
@@ -61,7 +60,7 @@ def from_github(document: Document) -> Settings:
         params.read((key,), data.get(key))
     for name, value in _response_format(document).items():
         params.add(name, value, ("responseFormat",))
-    return _usable(from_github_name(model) if isinstance(model, str) else None), params.found
+    return _usable(model if isinstance(model, str) else None), params.found
 
 
 class _Params:

@@ -1,6 +1,5 @@
-"""Knows models by their names: agents, those of GitHub Models, and the parameters that a model
-refuses although its provider takes them. These are the reasoning models of OpenAI, and Claude from
-version 4.7.
+"""Knows models by their names: agents, and the parameters that a model refuses although its
+provider takes them. These are the reasoning models of OpenAI, and Claude from version 4.7.
 
 Sources: OpenAI's and Azure's documentation of the reasoning models, Anthropic's guide to Claude
 Opus 4.7, and the parameters that litellm 1.106 takes for each model.
@@ -16,7 +15,7 @@ _AGENT = re.compile(
     r"(?:claude-code|codex|codex-desktop|chatkit|openclaw|opencode|.*-sdk|.*-app-server)(?::.*)?",
     re.I,
 )
-_OPENAI = frozenset({"openai", "azure", "azure_ai", "github"})
+_OPENAI = frozenset({"openai", "azure", "azure_ai"})
 _GPT = re.compile(r"(?:.*/)?(?:ft:)?gpt-(?P<major>[5-9])(?:\.(?P<minor>\d+))?(?P<rest>[^/]*)")
 _O_SERIES = re.compile(r"(?:.*/)?(?:ft:)?o(?P<number>\d)(?![a-z0-9])")
 _CLAUDE = re.compile(r"(?:.*/)?claude-[a-z]+-(?P<major>\d)(?:-(?P<minor>\d)(?!\d))?(?!\d)")
@@ -98,34 +97,4 @@ def name_fault(model: str, provider: str, name: str) -> str | None:
     return (
         "this is not a model's name; use letters, digits, `.`, `_`, `+` and `-`, with `/` between "
         "the parts, and write `:` and `@` only in the last part"
-    )
-
-
-_PREFIX = "github/"
-_PUBLISHERS = ("ai21-labs/", "core42/", "meta/", "microsoft/", "mistral-ai/")
-"""The publishers that are no providers: only GitHub answers for their models by these names. A
-model such as `openai/gpt-4o` is asked at OpenAI."""
-
-
-def from_github_name(name: str) -> str:
-    """Return the model that a `.prompt.yml` names: `github/meta/…` for `meta/…`."""
-    return f"{_PREFIX}{name}" if name.startswith(_PUBLISHERS) else name
-
-
-def to_github_name(model: str) -> str:
-    """Return the name of a model as a `.prompt.yml` writes it: `meta/…` for `github/meta/…`."""
-    name = model.removeprefix(_PREFIX)
-    return name if name.startswith(_PUBLISHERS) else model
-
-
-def explain_github_name(model: str) -> str | None:
-    """Say what to write for a model that keeps its name, because a `.prompt.yml` has no name that
-    Gatekeeper would read as this model; None for others."""
-    name = to_github_name(model)
-    if not name.startswith(_PREFIX):
-        return None
-    return (
-        f"GitHub does not know the name `{name}`; for GitHub, write "
-        f"`{name.removeprefix(_PREFIX)}` in the exported file, but gatekeeper would read this name "
-        "as a model of another provider"
     )

@@ -366,6 +366,9 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     head, base = affected.head, affected.base
     if head is None:
         raise ValueError("affected.head: a removed contract has nothing to run")
+    lost = _lost_model(base, head)
+    if lost:
+        base, affected = None, replace(affected, base=None, base_target=None)
     arms = _arms(affected, head, base)
     differs = base is not None and evaluates_differently(base, head)
     # The base contract is prepared first, so that nothing in head can use up what it needs.
@@ -396,7 +399,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         evaluations=(own, *others),
         weakened=weakened,
         left_prompt=affected.left_prompt,
-        notices=plan_notices(base, head, [other.contract_from for other in others], problem),
+        notices=(*lost, *plan_notices(base, head, [o.contract_from for o in others], problem)),
         left_as=affected.left_as,
         base_problem=problem,
         is_new=affected.is_new,
@@ -404,6 +407,21 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         successors=affected.successors,
         order_seed=order_seed,
         folder=policy.folder_of((base or head).path),
+    )
+
+
+def _lost_model(base: Contract | None, head: Contract) -> tuple[str, ...]:
+    """Return a notice if head replaces a model that cannot be called, such as that of a provider
+    that closed: base then has nothing to compare with, and could only end the run."""
+    from gatekeeper.providers.models.model_faults import find_model_fault
+
+    before = base.target.model if base else head.target.model
+    fault = find_model_fault(before) if before != head.target.model else None
+    if fault is None or not fault.certain:
+        return ()
+    return (
+        f"Base is not compared, because its model cannot be called: {fault.what}. The contract is "
+        "tested like a new one.",
     )
 
 

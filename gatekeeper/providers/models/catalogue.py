@@ -149,7 +149,6 @@ CATALOGUE: Mapping[str, Provider] = {
     "dashscope": _compatible("DASHSCOPE", "https://dashscope.aliyuncs.com/compatible-mode/v1"),
     "zai": _compatible("ZAI", "https://api.z.ai/api/paas/v4"),
     "sambanova": _compatible("SAMBANOVA", "https://api.sambanova.ai/v1"),
-    "github": _compatible("GITHUB", "https://models.github.ai/inference"),
     "huggingface": Provider(
         ("HF_TOKEN", "HUGGINGFACE_API_KEY"),
         ("HF_API_BASE",),

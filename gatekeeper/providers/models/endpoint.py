@@ -13,7 +13,7 @@ from gatekeeper.contract.models.params import HOSTED_PARAMS
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.models.catalogue import CATALOGUE, Provider
-from gatekeeper.providers.models.model_faults import asks_a_proxy, known_providers
+from gatekeeper.providers.models.model_faults import asks_a_proxy, known_providers, no_provider
 
 _SECRET_NAME = re.compile(r"(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
 _SHORTEST_SECRET = 16
@@ -87,9 +87,7 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     # litellm then asks the proxy for every model.
     provider = CATALOGUE.get("litellm_proxy" if asks_a_proxy(environ) else name.provider)
     if provider is None:
-        raise UsageError(
-            f"{model}: there is no provider `{name.provider}`; {known_providers(model)}"
-        )
+        raise UsageError(f"{model}: {no_provider(name.provider)}; {known_providers(model)}")
     written = _first(environ, provider.addresses)
     address = written or provider.address
     if address is None and not provider.hosts:

@@ -17,7 +17,7 @@ _SALT = b"gatekeeper"
 _SHORTEST = 16
 """Shorter values are placeholders for servers that need no key, and can be guessed."""
 _OF_ONE_JOB = "ghs_"
-"""How the tokens begin that GitHub makes for a job, such as a key of GitHub Models. The next job
+"""How the tokens begin that GitHub makes for a job, which someone may pass as a key. The next job
 could not verify what such a token signed."""
 
 

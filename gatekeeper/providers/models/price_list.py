@@ -19,7 +19,7 @@ _FILE = "model_prices_and_context_window_backup.json"
 _NOT_MODELS = ("sample_spec", "fallback_generalizations")
 
 # These ask other providers' models, by those providers' prices.
-_ANY_PROVIDER = frozenset({"litellm_proxy", "github"})
+_ANY_PROVIDER = frozenset({"litellm_proxy"})
 _BEDROCK_ROUTE = re.compile(
     r"^(?:converse|converse_like|invoke|llama|deepseek_r1|openai|qwen2|qwen3)/"
 )

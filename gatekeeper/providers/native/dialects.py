@@ -75,7 +75,6 @@ DIALECTS: Mapping[str, Dialect] = {
         tools="none",
     ),
     "deepseek": Dialect(),
-    "github": replace(_SERVER, renamed=_SHORTER_NAME),
     "groq": Dialect(renamed=_SHORTER_NAME),
     "together_ai": Dialect(guessed=True),
     "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),

@@ -178,7 +178,7 @@ def test_a_short_text_in_data_is_a_prompt_if_it_has_a_variable():
     assert found({"app/prompts.yaml": texts}) == [("app/prompts.yaml#a.user", "key", 1)]
 
 
-def test_suites_of_github_models_are_found_in_githubs_folder():
+def test_suites_in_githubs_format_are_found_in_githubs_folder():
     suite = "messages:\n- {role: user, content: x}\nevaluators: [{name: x}]\n"
     taken = inventory(
         {

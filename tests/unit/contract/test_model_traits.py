@@ -21,7 +21,7 @@ def refused(model: str, **params: Any) -> list[str]:
     [
         *("openai/gpt-5", "openai/gpt-5-mini", "gpt-5-nano", "azure/gpt-5", "openai/gpt-5-codex"),
         *("openai/o1", "openai/o3", "openai/o3-mini", "o4-mini", "openai/ft:o4-mini:org::id"),
-        *("openai/gpt-5.1", "openai/gpt-5.2-pro", "openai/gpt-6", "github/openai/gpt-5-mini"),
+        *("openai/gpt-5.1", "openai/gpt-5.2-pro", "openai/gpt-6", "azure_ai/gpt-5-mini"),
         *("openai/gpt-5.1-chat-latest", "openai/gpt-5-mini-2025-08-07", "openai/o3-2025-04-16"),
     ],
 )

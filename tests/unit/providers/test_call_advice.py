@@ -28,7 +28,7 @@ def advised(
         ("openai/gpt-4o-mini", {"top_k": None}, []),
         ("anthropic/claude-sonnet-4-5", {"seed": 1, "top_k": 4}, ["seed"]),
         ("openai/gpt-17", {}, [None]),
-        ("github/meta/Llama-3.3-70B-Instruct", {}, []),
+        ("github/meta/Llama-3.3-70B-Instruct", {"top_k": 4}, []),
         ("hosted_vllm/mine", {"top_k": 4}, []),
         ("ollama/llama3", {"top_k": 4}, []),
         ("recorded/a.jsonl", {"top_k": 4}, []),

@@ -26,7 +26,8 @@ def with_status(status: int, text: str = "said the server") -> CallFailed:
 def test_a_refusal_is_fatal_and_not_the_authors(status: int) -> None:
     failure = with_status(status)
     assert (failure.fatal, failure.author, failure.retryable) == (True, False, False)
-    assert str(failure) == f"openai/m: HTTP {status}: said the server"
+    assert str(failure).startswith(f"openai/m: HTTP {status}: said the server")
+    assert ("is gone" in str(failure)) == (status == 410)
 
 
 def test_a_refused_key_is_fatal_and_named(monkeypatch: pytest.MonkeyPatch) -> None:

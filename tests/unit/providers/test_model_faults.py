@@ -26,7 +26,11 @@ PLACE = Position("contracts/a.yaml", 4, 8)
         ("local/smolm2", "local/smollm2"),
         ("gtp-4o-mini", "gpt-4o-mini"),
         ("opneai", "openai/"),
-        ("meta/Llama-3.3-70B-Instruct", "`github/meta/Llama-3.3-70B-Instruct`"),
+        ("meta/Llama-3.3-70B-Instruct", "`deepinfra/meta-llama/Llama-3.3-70B-Instruct`"),
+        ("github/openai/gpt-4.1", "`openai/gpt-4.1`, `azure/gpt-4.1`"),
+        ("github/deepseek/DeepSeek-R1", "`deepseek/deepseek-r1`"),
+        ("microsoft/Phi-99", "`azure_ai/NAME`"),
+        ("github/meta/no-such-model", "`openrouter/PUBLISHER/NAME`"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(model: str, meant: str) -> None:
@@ -34,6 +38,14 @@ def test_what_cannot_be_asked_is_refused(model: str, meant: str) -> None:
     assert fault
     assert fault.certain
     assert meant in fault.fix
+
+
+@pytest.mark.parametrize("model", ["github/openai/gpt-4.1", "meta/x", "github/x", "core42/jais"])
+def test_names_of_github_models_say_that_it_closed(model: str) -> None:
+    fault = find_model_fault(model)
+    assert fault
+    assert "GitHub Models" in fault.what
+    assert "closed on 2026-07-30" in fault.what
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o-mni", "gpt-4o-mni"])

@@ -80,7 +80,6 @@ def roles(*said: tuple[str, str]) -> tuple[Message, ...]:
         ("mistral/x", {"seed": 3}, {"random_seed": 3}),
         ("openrouter/a/b", {}, {"usage": {"include": True}}),
         ("moonshot/x", {"temperature": 1}, {"temperature": 1}),
-        ("github/meta/x", {"max_tokens": 5}, {"max_tokens": 5}),
     ],
 )
 def test_parameters_of_chat_completions(

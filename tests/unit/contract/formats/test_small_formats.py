@@ -49,7 +49,7 @@ def test_github_evaluators_are_checks() -> None:
     assert (contains.params["value"], contains.params["ignore_case"]) == ("{{ expected }}", True)
     assert (exact.type, exact.params["strip"]) == ("equals", True)
     assert (near.params["model"], near.params["pass"]) == ("openai/gpt-4o", 2)
-    assert kind.params["model"] == "github/meta/Llama-3.3-70B-Instruct"
+    assert kind.params["model"] == "meta/Llama-3.3-70B-Instruct"
     assert kind.params["choices"] == {"yes": 1, "no": 0}
     criteria = render_value(kind.params["criteria"], contract.fixtures[0])
     assert criteria.startswith("Is (the data named `output`) a kind answer")

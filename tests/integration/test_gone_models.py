@@ -1,0 +1,68 @@
+"""Models that are gone: the name of a provider that closed, and a server that answers 410."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support import openai_server as faults
+from support.bot_comments import CheckedPull
+from support.edited_text import edited
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+FILE = "contracts/sentiment.yaml"
+
+
+def model_is(name: str, contract: str = CONTRACT) -> str:
+    return edited(contract, "openai/gpt-4o-mini", name)
+
+
+@pytest.fixture
+def gone() -> OpenAIServer:
+    return OpenAIServer(lambda _: faults.gone())
+
+
+def test_a_gate_whose_provider_is_gone_is_red_and_says_so(
+    gone: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with gone:
+        pull = CheckedPull.make(tmp_path, github, gone, monkeypatch, {PROMPT: HARMLESS})
+        assert pull.run_check() == 3
+    [comment] = pull.own
+    assert "HTTP 410" in comment
+    assert "the model or its provider is gone" in comment
+
+
+@pytest.mark.parametrize(
+    ("before", "head", "exit_code", "said"),
+    [
+        ("github/openai/gpt-4o-mini", {FILE: CONTRACT}, 0, "GitHub Models closed on 2026-07-30"),
+        ("opnai/gpt-4o-mini", {FILE: CONTRACT}, 0, "there is no provider `opnai`"),
+        ("meta/x", {FILE: CONTRACT, PROMPT: BROKEN}, 1, "which closed on 2026-07-30"),
+        ("github/openai/gpt-4o", {PROMPT: HARMLESS}, 2, "`openai/gpt-4o`"),
+        ("github/openai/gpt-4o", {FILE: model_is("github/x")}, 2, "GitHub Models closed"),
+    ],
+)
+def test_a_pull_request_can_leave_a_model_that_cannot_be_called(
+    before: str,
+    head: dict[str, str],
+    exit_code: int,
+    said: str,
+    model: OpenAIServer,
+    github: FakeGithub,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    allowed = {".github/gatekeeper.yml": "models: [openai/*, opnai/*, github/*, meta/*]\n"}
+    base = {FILE: model_is(before), **allowed}
+    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, head, base)
+    assert pull.run_check() == exit_code
+    [comment] = pull.own
+    assert said in comment
+    if exit_code == 0:
+        assert "Base is not compared" in comment
+        assert pull.result()["verdict"] == "inconclusive"
