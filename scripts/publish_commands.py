@@ -17,7 +17,7 @@ from gatekeeper.cli.main import command_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 _PART = re.compile(r"(<!-- commands: [^\n]* -->\n).*?(<!-- end of commands -->\n)", re.DOTALL)
-_EVERYWHERE = ("--help", "--repo", "--version")
+_EVERYWHERE = ("--help", "--repo", "--env-file", "--version")
 """Options that every command has; the head of the page explains them."""
 
 

@@ -92,6 +92,10 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
     try:
         with _terminated_like_interrupted():
             refuse_folder_of_git(arguments)
+            if arguments.env_file:
+                from gatekeeper.cli.env_file import use_env_file
+
+                use_env_file(arguments.env_file, arguments.repo)
             return command(arguments)
     except KeyboardInterrupt:
         _complain("interrupted")
@@ -140,6 +144,12 @@ def command_parser(loaded: tuple[str, ...] = tuple(COMMANDS)) -> argparse.Argume
                 _add_command(actions, action.__name__, action, own)
         added.add_argument(
             "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: .)"
+        )
+        added.add_argument(
+            "--env-file",
+            type=Path,
+            metavar="FILE",
+            help="set the environment variables in this file that are not set; reports hide them",
         )
     return parser
 

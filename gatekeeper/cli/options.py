@@ -134,6 +134,8 @@ SHARED: Mapping[str, str] = {
     @resume
     or --order-seed SEED  the order_seed in the result.json of an earlier run, to repeat the order
                           of its requests
+    --log-requests FILE  write each HTTP request to a model, and its answer, to this file, without
+                         headers and known secrets
     """,
 }
 """The tables of options of several commands. They are read by the commands that use them."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gatekeeper.reports.formats import Format
 
 
-_WRITTEN = ("out", "cache", "history", "labels", "page")
+_WRITTEN = ("out", "cache", "history", "labels", "page", "log_requests")
 """The options that name what a command writes, in every command that has one of them."""
 
 
@@ -276,7 +276,8 @@ def refuse_folder_of_git(arguments: argparse.Namespace) -> None:
 
     for name, place in written.items():
         if place is not None and _is_file(place) and is_in_git_folder(Path(place)):
-            raise UsageError(f"--{name} {place}: this is inside of `.git`; choose another place")
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} {place}: this is inside of `.git`; choose another place")
 
 
 def _is_file(place: str | Path) -> bool:

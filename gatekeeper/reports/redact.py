@@ -171,9 +171,17 @@ def redactor(secrets: tuple[str, ...]) -> Redactor:
     return Redactor(secrets)
 
 
-def environment_redactor() -> Redactor:
-    """Return the redactor of the secrets that this process has in its environment."""
-    return redactor(secrets_in(os.environ))
+_kept: set[str] = set()
+
+
+def keep_secret(values: Iterable[str]) -> None:
+    """Take these values for secrets too, for the rest of this process."""
+    _kept.update(values)
+
+
+def environment_redactor(*more: str) -> Redactor:
+    """Return the redactor of the secrets that this process has in its environment, and `more`."""
+    return redactor((*secrets_in(os.environ), *more))
 
 
 def _longest_first(forms: Iterable[str]) -> tuple[str, ...]:
@@ -331,9 +339,10 @@ def secrets_in(environ: Mapping[str, str], token: str = "") -> tuple[str, ...]:
 
     A variable holds a secret if its name says so (`…_KEY`, `…_TOKEN`). The action's inputs
     `history` and `notify` may hold one inside an address, and so may the address of a proxy or a
-    model's server.
+    model's server. Values that this process was told to keep secret are secret in any case.
     """
-    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
+    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
+    values |= {token, *_kept}
     for name, value in environ.items():
         if name == "INPUT_HISTORY" or _ADDRESS_NAME.search(name):
             for password in _PASSWORD.findall(value):

@@ -16,7 +16,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -191,6 +191,22 @@ class RequestRefused(Exception):
     """A request that is not sent, or an answer that is not read."""
 
 
+Headers = Iterable[tuple[str, str]]
+Watcher = Callable[[str, str, Headers, bytes, Exchange, BaseException | None], None]
+"""Takes the method, address, headers and body of a request, what came back, and what went wrong."""
+_watchers: list[Watcher] = []
+
+
+@contextlib.contextmanager
+def watched_exchanges(watcher: Watcher) -> Iterator[None]:
+    """Call `watcher` after every request of this process, while the context lasts."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
 class HttpClient:
     """Sends requests. Belongs to the event loop that makes it.
 
@@ -243,6 +259,25 @@ class HttpClient:
 
         Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.
         """
+        given = tuple(headers)
+        problem: BaseException | None = None
+        try:
+            return await self._send(method, url, given, body, exchange)
+        except BaseException as error:
+            problem = error
+            raise
+        finally:
+            for watcher in _watchers:
+                watcher(method, url, given, body, exchange, problem)
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        exchange: Exchange,
+    ) -> Mapping[str, str]:
         exchange.sent = True
         sent = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
         sent.append(("Accept-Encoding", ACCEPTED_ENCODINGS))

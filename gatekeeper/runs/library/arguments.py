@@ -16,6 +16,7 @@ AnyPath = str | os.PathLike[str]
 """A path, relative to the current folder or absolute."""
 
 ORDER_SEED = re.compile(r"[0-9a-f]{32}")
+_PATHS = ("repo", "out", "replay", "cache", "log_requests")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class SuiteArguments:
     replay: Path | None = None
     resume: bool = False
     order_seed: str | None = None
+    log_requests: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ def _suite(given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             "`order_seed` must have 32 digits 0-9a-f; copy `order_seed` from an earlier result"
         )
-    paths = [name for name in ("repo", "out", "replay", "cache") if given.get(name) is not None]
+    paths = [name for name in _PATHS if given.get(name) is not None]
     return {
         **given,
         **{name: Path(given[name]) for name in paths},

@@ -37,6 +37,7 @@ from gatekeeper.runs.library.arguments import (
     check_arguments,
     run_arguments,
 )
+from gatekeeper.runs.request_log import logged_requests
 from gatekeeper.runs.run_plan import Explain, Keep, RunPlan
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def check(
     cache: AnyPath | None = None,
     resume: bool = False,
     order_seed: str | None = None,
+    log_requests: AnyPath | None = None,
 ) -> GateResult:
     """Decide whether a change may merge, as `gatekeeper check` does.
 
@@ -84,6 +86,7 @@ def check(
         cache: A file of samples to reuse, to which new ones are added.
         resume: Go on with the unfinished run in `out`.
         order_seed: The order_seed of an earlier result, to repeat its order.
+        log_requests: A file for the HTTP requests to models and their answers, without keys.
 
     Raises:
         ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
@@ -106,6 +109,7 @@ def run(
     replay: AnyPath | None = None,
     resume: bool = False,
     order_seed: str | None = None,
+    log_requests: AnyPath | None = None,
     batch: bool = False,
     ray: str | None = None,
 ) -> GateResult:
@@ -123,6 +127,7 @@ def run(
         replay: A samples.jsonl that gives all answers; no model is called.
         resume: Go on with the unfinished run in `out`.
         order_seed: The order_seed of an earlier result, to repeat its order.
+        log_requests: A file for the HTTP requests to models and their answers, without keys.
         batch: Call OpenAI's and Anthropic's models in batches. It needs `out`.
         ray: The address of a Ray cluster from whose nodes models are called.
 
@@ -243,8 +248,9 @@ def _measure(
             refuse_unfinished_batches(plan.answers.parent)
         if given.out:
             forget_reports(given.out)
-        with sources(plan, unfinished) as source:
-            return execute(replace(plan, source=source))
+        with logged_requests(given.log_requests) as lost, sources(plan, unfinished) as source:
+            result = execute(replace(plan, source=source))
+        return replace(result, notices=(*result.notices, *lost))
 
 
 def _unfinished(given: SuiteArguments, repository: Repository) -> KeptAnswers | None:
@@ -264,6 +270,11 @@ def _refuse_replay(given: RunArguments) -> None:
                 f"--{name} and --replay cannot be combined, because --replay calls no model; "
                 "use only one of them"
             )
+    if given.ray and given.log_requests:
+        raise UsageError(
+            "--ray and --log-requests cannot be combined, because other machines send the "
+            "requests; use only one of them"
+        )
 
 
 def write_measured(result: GateResult, given: SuiteArguments) -> GateResult:
