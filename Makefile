@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more worker than cores: some tests wait for a process or a server.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: setup demo test test-rest test-random test-all test-container lint size bench bench-stats bench-smoke docs schema lock clean
+.PHONY: setup demo test test-rest test-random test-all test-container lint audit size bench bench-stats bench-smoke docs schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_workflows.py
+
+# Looks for known vulnerabilities in what the locks pin. ARGS=--recorded asks no service.
+audit: setup
+	$(BIN)/python scripts/audit.py $(ARGS)
 
 # How large the package, the tests and the documentation are.
 size: setup
@@ -120,7 +124,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  pyproject.toml --extra notify --extra postgres -o requirements/runtime.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  -c requirements/runtime.lock pyproject.toml --extra local --extra notify --extra postgres --extra parquet --extra text --extra code --group dev --group model -o requirements/dev.lock
+	  -c requirements/runtime.lock pyproject.toml --extra local --extra notify --extra postgres --extra parquet --extra text --extra code --extra mcp --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
 	echo 'ray[client]>=2.40' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
