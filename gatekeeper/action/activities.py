@@ -50,11 +50,13 @@ Run = RunPush | RunFull
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The job that runs: its inputs, GitHub, and where its commits come from."""
+    """The job that runs: its inputs, GitHub, and where its commits come from. A job that `is_held`
+    pays for nothing beside its check, which costs nothing either."""
 
     settings: ActionInputs
     api: RepositoryApi
     checkout: Checkout
+    is_held: bool = False
 
 
 def result_of(job: Job, activity: CheckActivity | Run) -> GateResult:
@@ -79,6 +81,7 @@ def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateR
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
     cache = cache_file(job.settings.workspace, job.settings.cache) if job.settings.cache else None
     proposals = _proposals(job, activity, names)
+    pays = trusted and not job.is_held
     run = replace(
         RunPlan.of_change(change, work, job.checkout),
         # Most pull requests touch no prompt, and need not load what reads a history.
@@ -87,7 +90,7 @@ def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateR
         waivers=waivers,
         notices=notices,
         trusted=trusted,
-        explain=explain_check(change, work.policy, trusted=trusted, proposals=proposals),
+        explain=explain_check(change, work.policy, trusted=pays, proposals=proposals),
     )
     result = execute(run)
     if cache is not None:
@@ -179,6 +182,7 @@ def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
         head_sha=state.head_sha,
         merge_sha=state.merge_sha,
         same_repository=state.head_repository == state.base_repository,
+        is_draft=state.is_draft,
     )
 
 

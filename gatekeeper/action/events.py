@@ -142,7 +142,8 @@ class CheckPullRequest:
     `base_sha` is the tip of the branch to merge into as the event knew it, and may be out of date.
     `merge_sha` is the commit that merges the two; GitHub makes it in the background, so its second
     parent must be compared with `head_sha`. `same_repository` is False for forks: their runs get no
-    secrets.
+    secrets. `is_draft` is what the event knew. `replaced_sha` is the head before the push that
+    caused the event.
     """
 
     number: int
@@ -150,6 +151,8 @@ class CheckPullRequest:
     head_sha: str
     merge_sha: str | None
     same_repository: bool
+    is_draft: bool = False
+    replaced_sha: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +279,8 @@ def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, s
         ),
         # A fork that has been deleted has no repository any more.
         same_repository=head_repository is not None and head_repository == base_repository,
+        is_draft=_at(payload, "pull_request.draft", needed=False) is True,
+        replaced_sha=_full_name(_at(payload, "before", needed=False)),
     )
 
 

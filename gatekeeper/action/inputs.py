@@ -19,6 +19,8 @@ from gatekeeper.reports.formats import Format
 from gatekeeper.reports.redact import secrets_in
 
 CommentMode = Literal["always", "changes", "failures", "off"]
+Spending = Literal["draft", "ready"]
+"""Which pull requests may call models: drafts too, or only those that are ready for review."""
 NEWS = ("regression", "freeze", "drift", "spending")
 """The kinds of news that a chat or a mailbox can receive."""
 
@@ -46,6 +48,8 @@ class ActionInputs:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     contracts: tuple[str, ...] = ()
     comment: CommentMode = "changes"
+    on: Spending = "ready"
+    label: str = ""
     out: Path = Path(DEFAULT_OUT)
     id: str = "gatekeeper"
     status_context: str = DEFAULT_STATUS_CONTEXT
@@ -81,6 +85,8 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         secrets=secrets_in(environ, token),
         contracts=_names(_input(environ, "contracts")),
         comment=_comment_mode(_input(environ, "comment")),
+        on=_spending(_input(environ, "on")),
+        label=_input(environ, "label"),
         out=relative_path("out", _input(environ, "out") or DEFAULT_OUT),
         id=_id(_input(environ, "id")),
         status_context=_status_context(environ),
@@ -125,6 +131,12 @@ def _comment_mode(text: str) -> CommentMode:
     if mode not in modes:
         raise UsageError(f"input comment: {text!r} is not valid; use one of {', '.join(modes)}")
     return cast(CommentMode, mode)
+
+
+def _spending(text: str) -> Spending:
+    if text.lower() not in ("", *get_args(Spending)):
+        raise UsageError(f"input on: {text!r} is not valid; use draft or ready")
+    return cast(Spending, text.lower() or "ready")
 
 
 def _id(text: str) -> str:

@@ -24,6 +24,7 @@ from gatekeeper.action.alerts import look_back
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import (
     Activity,
+    CheckPullRequest,
     FindPullRequest,
     Nothing,
     Respond,
@@ -38,6 +39,7 @@ from gatekeeper.action.publish import (
     Answer,
     answer_to,
     answer_to_error,
+    answer_to_hold,
     clean,
     deliver,
     notify,
@@ -46,6 +48,7 @@ from gatekeeper.action.publish import (
     say_annotations,
     tell_drift,
 )
+from gatekeeper.action.waiting.holding import describe_hold, forecast, what_holds
 from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
 from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as_told
 from gatekeeper.reports.escape import code
@@ -142,7 +145,12 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     forget_proposals(proposals_folder(settings.workspace, settings.out))
     with Checkout(settings) as checkout:
         job = Job(settings, api, checkout)
-        result = result_of(job, activity)
+        holds = tuple(what_holds(job, activity))
+        if holds and isinstance(activity, CheckPullRequest):
+            estimate = forecast(job, activity)
+            if estimate.worst_cost_usd != 0:
+                return answer_to_hold(describe_hold(holds, estimate), estimate, settings)
+        result = result_of(replace(job, is_held=bool(holds)), activity)
         after = look_back(job, activity, result)
     answer = answer_to(result, out, settings, (*after.news, *after.known))
     if (out / "result.json").exists():

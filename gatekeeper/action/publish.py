@@ -9,7 +9,7 @@ import io
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.results.result import GateResult
+from gatekeeper.reports.document import Document, plain_words
 from gatekeeper.reports.escape import block, log_text, visible
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
@@ -44,10 +45,12 @@ from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_
 from gatekeeper.reports.news import News, news_of, notification_body, notification_title, wanted
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
+from gatekeeper.reports.words.call_counts import estimate_text
 from gatekeeper.reports.words.headline import title
 from gatekeeper.reports.write import write_files, write_reports
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.forecast.estimate import RunEstimate
     from gatekeeper.history.drift import ContractDrift
     from gatekeeper.history.judge_drift import JudgeDrift
 
@@ -115,7 +118,7 @@ _STATES: dict[int, StatusState] = {0: "success", 1: "failure"}
 def publish_status(
     api: PullRequestApi,
     sha: str,
-    exit_code: int,
+    exit_code: int | None,
     text: str,
     *,
     context: str,
@@ -123,9 +126,10 @@ def publish_status(
 ) -> None:
     """Add a commit status, so that lists of commits show the verdict too.
 
-    It corresponds to the job's exit code. Raises PublishError.
+    It corresponds to the job's exit code; None means that there is no verdict yet. Raises
+    PublishError.
     """
-    state = _STATES.get(exit_code, "error")
+    state = "pending" if exit_code is None else _STATES.get(exit_code, "error")
     api.set_status(sha, state, context, status_description(text), target_url)
 
 
@@ -146,7 +150,8 @@ _ERROR_TITLES = {2: "Invalid input", COULD_NOT_MEASURE: "Could not measure"}
 class Answer:
     """Everything that is published on GitHub, as escaped text without secrets.
 
-    `newsworthy` is False if no prompt was changed. `outputs` are those of action.yml.
+    `newsworthy` is False if no prompt was changed. `outputs` are those of action.yml. An answer
+    that `is_held` says what a run would take.
     """
 
     verdict: str
@@ -157,6 +162,7 @@ class Answer:
     newsworthy: bool
     annotations: tuple[Annotation, ...]
     outputs: Mapping[str, str]
+    is_held: bool = False
     news: tuple[News, ...] = ()
     drifts: tuple[ContractDrift, ...] | None = None
     judges: tuple[JudgeDrift, ...] = ()
@@ -249,9 +255,37 @@ def answer_to_error(error: GatekeeperError, settings: ActionInputs) -> Answer:
     exit_code = error.exit_code
     said = clean(str(error), settings)
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
-    answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
-    comment = f"{comment_marker(settings.id)}\n{answer}"
-    # A failure to write the file must not hide the error that is reported here.
+    return _without_result(
+        f"{heading}: {said.splitlines()[0] if said else ''}",
+        f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n",
+        exit_code,
+        redactor(settings.secrets).value(problems(error)),
+        settings,
+    )
+
+
+def answer_to_hold(held: Document, found: RunEstimate, settings: ActionInputs) -> Answer:
+    """Return what to publish of a check that may not call models yet: what it would take."""
+    from gatekeeper.reports.markdown.render import render_markdown
+
+    why = " ".join(map(plain_words, held.lead))
+    title = f"Not tested yet. A test takes {estimate_text(found)}"
+    text = clean(render_markdown(held, redactor(settings.secrets)), settings)
+    told = Annotation("error", "Not tested yet", visible(clean(why, settings)))
+    answer = _without_result(title, text, COULD_NOT_MEASURE, (told,), settings)
+    return replace(answer, is_held=True)
+
+
+def _without_result(
+    title: str,
+    text: str,
+    exit_code: int,
+    annotations: tuple[Annotation, ...],
+    settings: ActionInputs,
+) -> Answer:
+    """Return the answer of a check that measured nothing, and write its comment to the file."""
+    comment = f"{comment_marker(settings.id)}\n{text}"
+    # A failure to write the file must not hide what is reported here.
     with suppress(WriteError, UsageError):
         redact = redactor(settings.secrets)
         write_files(
@@ -263,11 +297,11 @@ def answer_to_error(error: GatekeeperError, settings: ActionInputs) -> Answer:
     return Answer(
         verdict="error",
         exit_code=exit_code,
-        title=f"{heading}: {said.splitlines()[0] if said else ''}",
-        comment=answer,
-        summary=answer,
+        title=title,
+        comment=text,
+        summary=text,
         newsworthy=True,
-        annotations=redactor(settings.secrets).value(problems(error)),
+        annotations=annotations,
         outputs={
             "verdict": "error",
             "exit-code": str(exit_code),
@@ -325,7 +359,7 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
             publish_status(
                 api,
                 activity.head_sha,
-                answer.exit_code,
+                None if answer.is_held else answer.exit_code,
                 answer.title,
                 context=settings.status_context,
                 target_url=settings.run_url,

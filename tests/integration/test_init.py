@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from support.git_repository import GitRepository
 
 from gatekeeper.cli.main import main
 from gatekeeper.cli.starter import PLACES
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import lint_workflows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GATE = ".github/workflows/gatekeeper.yml"
@@ -178,3 +183,46 @@ def test_a_policy_that_is_there_says_what_blocks(repository, capsys) -> None:
     repository.commit("suite", suite(200) | policy)
     assert init(repository) == 0
     assert "inconclusive" not in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("hold", ["label", "environment"])
+def test_a_gate_that_waits_can_never_pass_untested(hold, repository, capsys, tmp_path):
+    assert init(repository, "--hold", hold, "--action", f"owner/gatekeeper@{COMMIT}") == 0
+    text = (repository.path / GATE).read_text("utf-8")
+    workflow = yaml.safe_load(text)
+    job = workflow["jobs"]["gate"]
+    # A job that GitHub skips counts as success.
+    assert "if" not in job
+    assert "needs" not in job
+    said = capsys.readouterr().out
+    [inputs] = [step["with"] for step in job["steps"] if step.get("id") == "gate"]
+    types = workflow[True]["pull_request"]["types"]
+    if hold == "label":
+        assert (inputs["label"], job.get("environment")) == ("test-prompts", None)
+        assert "labeled" in types
+        # Another label must not cancel a run that is being paid for.
+        assert "github.event.action != 'labeled'" in workflow["concurrency"]["cancel-in-progress"]
+        assert "Create the label `test-prompts`" in said
+    else:
+        assert ("label" in inputs, job["environment"]) == (False, "prompt-gate")
+        assert "`prompt-gate` with required reviewers" in said
+    assert "ready_for_review" in types
+    (tmp_path / "gatekeeper/cli/starter").mkdir(parents=True)
+    (tmp_path / "gatekeeper/cli/starter/held.yml").write_text(text)
+    (tmp_path / "README.md").touch()
+    copies = lint_workflows.copy_workflows(tmp_path, tmp_path / "linted")
+    for linter in (
+        ["zizmor", "--offline", "--no-progress", "--quiet"],
+        ["actionlint", "-shellcheck=", "-pyflakes="],
+    ):
+        assert lint_workflows._run([*linter, *map(str, copies)], tmp_path), linter
+
+
+def test_a_workflow_that_exists_is_not_taken_for_one_that_waits(repository, capsys):
+    assert init(repository) == 0
+    before = (repository.path / GATE).read_text("utf-8")
+    assert "label: " not in before
+    assert init(repository, "--hold", "label") == 2
+    assert f"{GATE} exists already" in capsys.readouterr().err
+    assert (repository.path / GATE).read_text("utf-8") == before

@@ -94,6 +94,8 @@ class FakePull:
     base_ref: str = "main"
     merge_sha: str | None = None
     state: str = "open"
+    draft: bool = False
+    labels: tuple[str, ...] = ()
 
 
 @dataclass
@@ -228,7 +230,8 @@ class Shapes:
             {f"{name}_url": f"{self.public_url}/{name}" for name in _PULL_URLS}
             | dict.fromkeys(counts.split(), 0)
             | dict.fromkeys([*nothing.split(), "merged_by"])
-            | {"id": number, "node_id": f"PR_{number}", "number": number, "labels": []}
+            | {"id": number, "node_id": f"PR_{number}", "number": number, "draft": pull.draft}
+            | {"labels": [self._label_json(name) for name in pull.labels]}
             | {"state": "open", "title": "A change", "mergeable_state": "clean"}
             | {"locked": False, "merged": False, "maintainer_can_modify": False}
             | {"created_at": TIME, "updated_at": TIME, "author_association": "OWNER"}
@@ -238,6 +241,11 @@ class Shapes:
             | {"head": side(pull.head_ref, pull.head_sha, pull.head_repository)}
             | {"merge_commit_sha": pull.merge_sha, "state": pull.state}
         )
+
+    def _label_json(self, name: str) -> dict[str, Any]:
+        address = f"{self.public_url}/repos/{REPOSITORY}/labels/{name}"
+        shown = {"id": 1, "node_id": "LA_1", "name": name, "url": address}
+        return shown | {"color": "ededed", "default": False, "description": None}
 
     def _run_json(self, run: FakeRun) -> dict[str, Any]:
         address = f"{self.public_url}/repos/{REPOSITORY}/actions/runs/{run.id}"

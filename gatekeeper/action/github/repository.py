@@ -42,6 +42,8 @@ class PullRequestState:
     base_repository: str
     head_repository: str | None
     head_ref: str
+    is_draft: bool = False
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,8 @@ def _state(pull: PullRequest) -> PullRequestState:
         base_repository=pull.base.repo.full_name,
         head_repository=head,
         head_ref=pull.head.ref,
+        is_draft=bool(pull.draft),
+        labels=tuple(label.name for label in pull.labels),
     )
 
 

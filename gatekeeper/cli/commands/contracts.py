@@ -57,6 +57,7 @@ def init(arguments: argparse.Namespace) -> int:
         branch = repository.default_branch()
         files = [path for path, entry in worktree.entries.items() if entry.kind == "file"]
         is_empty = all(map(is_about_the_project, files))
+    starter.require_new_gate(root, arguments.hold)
     policy = starter.PLACES["policy.yml"]
     if not found.runs and not is_empty and policy not in files:
         with readers_may_leave():
@@ -68,14 +69,28 @@ def init(arguments: argparse.Namespace) -> int:
         texts = dict(starter.example_files())
     keys = list(filter(None, map(key_variable, found.providers)))
     settings = [name for provider in found.providers for name in setting_variables(provider)]
-    texts |= starter.workflow_files(branch, keys if found.providers else None, settings)
+    needed = keys if found.providers else None
+    texts |= starter.workflow_files(branch, needed, settings, arguments.hold)
     action = action or starter.installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         print_blocks(describe_proposal(found))
     said = [] if policy in files else [_about_inconclusive(found)]
+    said += [_RELEASES[arguments.hold]] if arguments.hold else []
     print_lines([*lines, *said, *_next(found, branch, keys, settings, root)])
     return 0
+
+
+_RELEASES = {
+    "label": (
+        f"Create the label `{starter.LABEL}` on GitHub. A pull request is tested once it has this "
+        "label."
+    ),
+    "environment": (
+        f"Create the environment `{starter.ENVIRONMENT}` with required reviewers on GitHub first: "
+        "without reviewers, every pull request is tested at once."
+    ),
+}
 
 
 def _nothing_proposed(found: Proposal, files: int) -> Iterator[str]:
@@ -371,7 +386,10 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
                              commit (default: the installed release, if it is known)
     --from FILE              propose contracts only for the prompts or the suite in this file; can
                              be repeated
+    --hold WHAT              write a gate that calls no model for a pull request before it has a
+                             label, or before the reviewers of an environment approve it
     """,
+        hold={"choices": starter.HOLDS},
         **{"from": {**MANY, "dest": "only"}},
     ),
     "convert": options(

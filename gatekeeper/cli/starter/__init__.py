@@ -30,6 +30,31 @@ _POLICY = {"policy.yml": ".github/gatekeeper.yml"}
 PLACES = {**_EXAMPLE, **_POLICY, **WORKFLOWS}
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
+HOLDS = ("label", "environment")
+"""What can release the test of a pull request: a label, or the approval of a deployment."""
+LABEL, ENVIRONMENT = "test-prompts", "prompt-gate"
+# The lines of the workflow before which, or in whose place, a hold stands.
+_HELD_BY = {
+    "label": (
+        ("ready_for_review]", "ready_for_review, labeled]"),
+        (
+            "${{ github.event_name == 'pull_request' }}",
+            "${{ github.event_name == 'pull_request' && github.event.action != 'labeled' }}",
+        ),
+        (
+            "          cache: ",
+            "          # Without this label, a pull request calls no model, and the job fails.\n"
+            f"          label: {LABEL}\n          cache: ",
+        ),
+    ),
+    "environment": (
+        (
+            "    permissions:\n",
+            f"    # The job waits for its reviewers, and so does the required check.\n"
+            f"    environment: {ENVIRONMENT}\n    permissions:\n",
+        ),
+    ),
+}
 _KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _HOW_TO_NAME = (
@@ -60,7 +85,10 @@ def policy_text(lines: Mapping[str, str]) -> str:
 
 
 def workflow_files(
-    branch: str, keys: Sequence[str] | None = None, settings: Sequence[str] = ()
+    branch: str,
+    keys: Sequence[str] | None = None,
+    settings: Sequence[str] = (),
+    hold: str | None = None,
 ) -> Mapping[str, str]:
     """Return the two workflows.
 
@@ -68,14 +96,28 @@ def workflow_files(
         branch: The branch whose pushes the nightly workflow measures.
         keys: The names of the keys that the models need; None means OPENAI_API_KEY.
         settings: The names of the variables that they need besides, which are no secrets.
+        hold: What releases the test of a pull request, of HOLDS; None tests at once.
     """
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
+        for before, held in _HELD_BY[hold] if hold and name == "workflow.yml" else ():
+            assert before in text  # noqa: S101
+            text = text.replace(before, held, 1)
         found[place] = (
             text if keys is None else _KEY.sub(lambda at: _passed(at[1], keys, settings), text)
         )
     return found
+
+
+def require_new_gate(root: Path, hold: str | None) -> None:
+    """Raise UsageError if there is a workflow already that a hold would have to change."""
+    place = WORKFLOWS["workflow.yml"]
+    if hold and (root / place).exists():
+        raise UsageError(
+            f"--hold {hold}: {place} exists already and was not changed; remove the file first, or "
+            "edit it as the section Who may spend of docs/github-action.md says"
+        )
 
 
 def write_files(root: Path, texts: Mapping[str, str], action: str | None = None) -> Iterator[str]:

@@ -94,19 +94,27 @@ def affected(
         ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
         UsageError: An argument cannot be used, such as an unknown branch.
     """
+    given = check_arguments(
+        repo=Path(repo), base=base, head=head, worktree=worktree, contract=contract
+    )
+    with Repository.open(given.repo) as repository:
+        change = change_of(repository, base, head, worktree)
+        policy, _ = policy_in_force(change)
+        found = forecast_change(change, policy, given.contract)
+        notices = uncommitted(repository, head, worktree, policy)
+    return replace(found, notices=(*found.notices, *notices))
+
+
+def forecast_change(change: Change, policy: Policy, names: Sequence[str]) -> RunEstimate:
+    """Return what the check of a change would take, by the price list. Calls no model.
+
+    Raises what `affected` raises.
+    """
     # `check`, which imports this file for its notices, forecasts nothing before it plans.
     from gatekeeper.gate.forecast.estimate import estimate_change
     from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost
     from gatekeeper.providers.models.model_faults import find_model_fault
 
-    given = check_arguments(
-        repo=Path(repo), base=base, head=head, worktree=worktree, contract=contract
-    )
     amounts = Amounts(expected_cost, worst_cost, count_tokens)
-    with Repository.open(given.repo) as repository:
-        change = change_of(repository, base, head, worktree)
-        policy, _ = policy_in_force(change)
-        found = estimate_change(change, policy, given.contract, amounts, find_model_fault)
-        notices = uncommitted(repository, head, worktree, policy)
-    return replace(found, notices=(*found.notices, *notices))
+    return estimate_change(change, policy, names, amounts, find_model_fault)

@@ -1,0 +1,62 @@
+"""Decides whether the check of a pull request may spend money, and describes a check that may not.
+
+A held check reads contracts and prompts as any other, so it finds mistakes, and calls no model. The
+job then fails: it is the required check, and one that GitHub skips, or that passes, would let the
+change merge untested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gatekeeper.action.activities import CheckActivity, Job, Run
+from gatekeeper.action.checkout import install_requirements
+from gatekeeper.action.events import CheckPullRequest
+from gatekeeper.contract.policies.policy import policy_in_force
+from gatekeeper.reports.document import Document, Section, Words, code
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.forecast.estimate import RunEstimate
+
+
+def what_holds(job: Job, activity: CheckActivity | Run) -> Iterator[Words]:
+    """Yield what keeps the check from calling models, each with what releases it.
+
+    Asks GitHub, because a job that is run again gets the event of its first run. Raises
+    PublishError.
+    """
+    label = job.settings.label
+    if not isinstance(activity, CheckPullRequest) or not (activity.is_draft or label):
+        return
+    state = job.api.pull_request(activity.number)
+    if state.is_draft and job.settings.on == "ready":
+        draft = "The pull request is a draft: mark it as ready for review"
+        yield _release(draft, "ready_for_review")
+    if label and label.casefold() not in map(str.casefold, state.labels):
+        missing = ("The pull request does not have the label ", code(label), ": add the label")
+        yield _release(missing, "labeled")
+
+
+def _release(what: Words, event: str) -> Words:
+    started = f". The test starts if the workflow's `pull_request` has the type `{event}`; if not"
+    return (what, f"{started}, run this job again.")
+
+
+def forecast(job: Job, activity: CheckPullRequest) -> RunEstimate:
+    """Return what the check would take. Raises ContractError and UsageError as the check does."""
+    from gatekeeper.runs.library.affected import forecast_change
+
+    change = job.checkout.change(activity)
+    policy, _ = policy_in_force(change)
+    install_requirements(job.settings.requirements, change.base)
+    return forecast_change(change, policy, job.settings.contracts)
+
+
+def describe_hold(holds: tuple[Words, ...], found: RunEstimate) -> Document:
+    """Describe what is not tested yet, why, and what testing it takes."""
+    from gatekeeper.reports.described.result import describe_estimate
+
+    lead = (*holds, "No model was called. The required check fails until the prompts are tested.")
+    section = Section("What a test takes", tuple(describe_estimate(found)))
+    return Document("⏸️ Not tested yet", "error", lead, [section])
