@@ -134,6 +134,7 @@ SHARED: Mapping[str, str] = {
     @resume
     or --order-seed SEED  the order_seed in the result.json of an earlier run, to repeat the order
                           of its requests
+    --verbose  also print each check of each fixture
     --log-requests FILE  write each HTTP request to a model, and its answer, to this file, without
                          headers and known secrets
     """,

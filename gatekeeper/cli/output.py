@@ -25,8 +25,11 @@ _WRITTEN = ("out", "cache", "history", "labels", "page", "log_requests")
 """The options that name what a command writes, in every command that has one of them."""
 
 
-def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
-    """Write the reports to `out`, those of `formats` too; print the result; return its exit code.
+def report(
+    result: GateResult, out: Path, formats: Sequence[Format] = (), *, verbose: bool = False
+) -> int:
+    """Write the reports to `out`, those of `formats` too; print the result, with each check of each
+    fixture if it is `verbose`; return its exit code.
 
     If something cannot be written, print the error to standard error. The exit code is then 3
     unless the result blocks anyway.
@@ -44,7 +47,7 @@ def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int
         unwritten.append(error)
     try:
         with readers_may_leave():
-            print_result(result, files)
+            print_result(result, files, verbose=verbose)
     except WriteError as error:
         unwritten.append(error)
         print_error(f"gatekeeper: {result.verdict}: {headline_text(result)}")

@@ -31,7 +31,7 @@ def check(arguments: argparse.Namespace) -> int:
     result = measure_check(
         _given(CheckArguments, arguments), terminal=True, explain=explain_promises
     )
-    return report(result, arguments.out, arguments.format)
+    return report(result, arguments.out, arguments.format, verbose=arguments.verbose)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.runs.library.suite import measure_run
 
     result = measure_run(_given(RunArguments, arguments), terminal=True, say=print_error)
-    return report(result, arguments.out, arguments.format)
+    return report(result, arguments.out, arguments.format, verbose=arguments.verbose)
 
 
 def affected(arguments: argparse.Namespace) -> int:

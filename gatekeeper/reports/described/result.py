@@ -10,6 +10,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
+from gatekeeper.reports.described.failures import describe_each_check, describe_failures
 from gatekeeper.reports.document import (
     Block,
     Cell,
@@ -22,7 +23,6 @@ from gatekeeper.reports.document import (
     joined,
 )
 from gatekeeper.reports.markdown.decision import rows_of
-from gatekeeper.reports.markdown.details import broken_fixtures
 from gatekeeper.reports.words import columns as figures
 from gatekeeper.reports.words.call_counts import (
     describe_calls,
@@ -40,7 +40,6 @@ from gatekeeper.stats.interval import ConfidenceInterval
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import ContractEstimate, RunEstimate
 
-_MOST_BROKEN = 5
 _MOST_ERRORS = 5
 _MOST_WEAKENED = 10
 _REASON = 600
@@ -48,14 +47,21 @@ _MESSAGE = 200
 
 
 def describe_result(
-    result: GateResult, files: Mapping[str, Path], notices: Sequence[str] = ()
+    result: GateResult,
+    files: Mapping[str, Path],
+    notices: Sequence[str] = (),
+    *,
+    verbose: bool = False,
 ) -> Iterator[Block]:
-    """Describe the worst contract first and the verdict last. `notices` are later than the
-    result."""
+    """Describe the worst contract first and the verdict last, and before that each check of each
+    fixture if it is `verbose`. `notices` are later than the result."""
+    if verbose:
+        yield from describe_each_check(result)
     if result.contracts:
         yield _table(result)
         for contract in by_severity(result.contracts):
             yield from _contract(contract)
+        yield from describe_failures(result)
     for path in result.uncovered:
         yield Paragraph((Quote(path), " has no contract."), "inconclusive")
     for notice in (*result.notices, *notices):
@@ -176,10 +182,6 @@ def _contract(contract: ContractResult) -> Iterator[Paragraph]:
     broke = broke_at(contract, plain_step)
     if broke:
         yield Paragraph(("  ", Quote(broke, _REASON)))
-    broken = broken_fixtures(contract)
-    yield from map(_broken, broken[:_MOST_BROKEN])
-    if len(broken) > _MOST_BROKEN:
-        yield Paragraph(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "quiet")
     yield from _not_measured(contract)[:_MOST_ERRORS]
 
 
@@ -209,16 +211,6 @@ def _decided(contract: ContractResult, paired: PairedResult) -> str:
     said = any(reason.code == "undecided" for reason in contract.reasons)
     wanted = "" if said else fixtures_wanted(paired)
     return "; ".join(filter(None, (deciding_test(paired), early_stop(paired), wanted)))
-
-
-def _broken(fixture: FixtureResult) -> Paragraph:
-    again = f", {fixture.confirmation}" if fixture.confirmation else ""
-    tally = f" {fixture.base or numbers.NONE} → {fixture.head or numbers.NONE}{again}"
-    failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
-    why: Words = ""
-    if failure:
-        why = (": ", Quote(failure.check), " ", Strong(Quote(failure.message, _MESSAGE), "quiet"))
-    return Paragraph(("  broke ", Strong(Quote(fixture.id)), tally, why))
 
 
 def _spending(result: GateResult) -> Iterator[Paragraph]:

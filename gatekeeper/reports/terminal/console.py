@@ -23,10 +23,12 @@ def print_result(
     files: Mapping[str, Path] | None = None,
     console: Console | None = None,
     notices: Sequence[str] = (),
+    *,
+    verbose: bool = False,
 ) -> None:
     """Print the result in colour on a terminal, and without colour or frames elsewhere.
 
-    `notices` are later than the result.
+    `notices` are later than the result. If it is `verbose`, each check of each fixture is a line.
     """
     if console is None and _is_quiet(result) and not notices:
         from gatekeeper.reports.words.headline import ICONS, title
@@ -35,7 +37,7 @@ def print_result(
         return
     from gatekeeper.reports.described.result import describe_result
 
-    print_blocks(describe_result(result, files or {}, notices), console)
+    print_blocks(describe_result(result, files or {}, notices, verbose=verbose), console)
 
 
 def print_estimate(estimate: RunEstimate, console: Console | None = None) -> None:

@@ -1,0 +1,153 @@
+"""Describes what fails on head, in lines for a terminal: fixtures by category, checks, and what to
+do about each cause."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from gatekeeper import numbers
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.results.parts import FixtureResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.reports.document import Block, Paragraph, Quote, Strong, Table, Words, columns
+from gatekeeper.reports.markdown.details import broken_fixtures, failing_fixtures
+from gatekeeper.reports.words.advice import advice
+from gatekeeper.reports.words.check_tallies import CheckTally, check_tallies
+from gatekeeper.reports.words.ranking import by_severity
+
+_MOST_FIXTURES = 5
+"""Of one category."""
+_MOST_CATEGORIES = 10
+"""Of one contract."""
+_MOST_CHECKS = 12
+_MESSAGE = 200
+_ADVICE = 600
+
+
+def describe_failures(result: GateResult) -> Iterator[Block]:
+    """Describe the fixtures that fail on head by category, then the checks, then what to do."""
+    failing = {
+        contract.name: (*broken_fixtures(contract), *failing_fixtures(contract))
+        for contract in by_severity(result.contracts)
+    }
+    if any(failing.values()):
+        yield Paragraph("FAILING FIXTURES", "strong")
+        for contract in by_severity(result.contracts):
+            yield from _by_category(contract, failing[contract.name])
+        yield from _by_check(failing)
+    yield from _recommendations(result, failing)
+
+
+def describe_each_check(result: GateResult) -> Iterator[Block]:
+    """Describe each check of each fixture in one line."""
+    outcomes: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in result.outcomes:
+        trial = outcome.sample.trial
+        if trial.contract_from == "head":
+            outcomes[trial.contract, trial.fixture].append(outcome)
+    for contract in by_severity(result.contracts):
+        for fixture in contract.fixtures:
+            tallies = check_tallies(outcomes[contract.name, fixture.id])
+            yield from (_line(contract, fixture, check, each) for check, each in tallies.items())
+            if not tallies:
+                yield _line(contract, fixture, "", CheckTally("error"))
+
+
+def _line(
+    contract: ContractResult, fixture: FixtureResult, check: str, found: CheckTally
+) -> Paragraph:
+    arms = [found.counts.get(arm) for arm in (("base", "head") if contract.base else ("head",))]
+    head = arms[-1]
+    word = "none" if head is None else "pass"
+    if found.fails:
+        word = "warn" if found.severity == "warn" else "FAIL"
+    tone = {"pass": "pass", "FAIL": "fail", "warn": "inconclusive", "none": "quiet"}[word]
+    return Paragraph(
+        (
+            Strong(f"{word} ", tone),  # type: ignore[arg-type]
+            *(Quote(contract.name), " › ", Quote(fixture.id), " › "),
+            Quote(check) if check else "not sampled",
+            f" {' → '.join(str(arm or numbers.NONE) for arm in arms)}",
+            *((": ", Quote(found.said, _MESSAGE)) if found.said else ()),
+        )
+    )
+
+
+def _by_category(contract: ContractResult, failing: Sequence[FixtureResult]) -> Iterator[Block]:
+    groups: dict[str | None, list[FixtureResult]] = defaultdict(list)
+    for fixture in failing:
+        groups[fixture.category].append(fixture)
+    sizes = Counter(fixture.category for fixture in contract.fixtures)
+    for category, found in [*groups.items()][:_MOST_CATEGORIES]:
+        broke = sum(fixture.change == "broke" for fixture in found)
+        verb = "fails" if len(found) == 1 else "fail"
+        what = "broke" if broke == len(found) else f"{verb}, {broke:,} broke" if broke else verb
+        name = (Quote(contract.name), *(() if category is None else (" › ", Quote(category))))
+        of = f": {len(found):,} of {numbers.count(sizes[category], 'fixture')} {what}"
+        yield Paragraph(("  ", Strong(name), of))
+        yield from map(_fixture, found[:_MOST_FIXTURES])
+        if len(found) > _MOST_FIXTURES:
+            yield Paragraph(f"    …and {len(found) - _MOST_FIXTURES:,} more", "quiet")
+    if len(groups) > _MOST_CATEGORIES:
+        left = numbers.count(len(groups) - _MOST_CATEGORIES, "more category", "more categories")
+        yield Paragraph(f"  …and {left} of failing fixtures", "quiet")
+
+
+def _fixture(fixture: FixtureResult) -> Paragraph:
+    again = f", {fixture.confirmation}" if fixture.confirmation else ""
+    arms = [fixture.base] if fixture.base or fixture.base_passed is not None else []
+    tally = " → ".join(str(arm or numbers.NONE) for arm in (*arms, fixture.head))
+    failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
+    why: Words = ""
+    if failure:
+        why = (": ", Quote(failure.check), " ", Strong(Quote(failure.message, _MESSAGE), "quiet"))
+    verb = "broke" if fixture.change == "broke" else "fails"
+    return Paragraph((f"    {verb} ", Strong(Quote(fixture.id)), f" {tally}{again}", why))
+
+
+def _by_check(failing: Mapping[str, Sequence[FixtureResult]]) -> Iterator[Block]:
+    """Count the failing fixtures of each check, and its failures on both arms."""
+    rows: dict[tuple[str, str], list[int]] = {}
+    for contract, fixtures in failing.items():
+        for fixture in fixtures:
+            arms = Counter((failure.check, failure.arm) for failure in fixture.failures)
+            for check in dict.fromkeys(check for check, arm in arms if arm == "head"):
+                row = rows.setdefault((contract, check), [0, 0, 0])
+                row[0] += 1
+                row[1] += arms[check, "head"]
+                row[2] += arms[check, "base"]
+    if not rows:
+        return
+    yield Paragraph("FAILURES BY CHECK", "strong")
+    ranked = sorted(rows.items(), key=lambda row: (-row[1][0], -row[1][1], row[0]))
+    yield Table(
+        columns("check", "contract", right=["fixtures", "failures on head", "on base"]),
+        [
+            (Quote(check), Quote(contract), *(f"{number:,}" for number in counts))
+            for (contract, check), counts in ranked
+        ],
+        most=_MOST_CHECKS,
+    )
+
+
+def _recommendations(
+    result: GateResult, failing: Mapping[str, Sequence[FixtureResult]]
+) -> Iterator[Block]:
+    """Say what to do about each cause, with the contracts that have it."""
+    causes: dict[str, list[str]] = defaultdict(list)
+    for contract in by_severity(result.contracts):
+        found = [advice(result, contract)]
+        before = sum(fixture.change == "same" for fixture in failing[contract.name])
+        if before and contract.base:
+            verb = "fixture fails" if before == 1 else "fixtures fail"
+            found.append(f"{before:,} {verb} on base as well: correct the checks or the prompt.")
+        for said in filter(None, found):
+            causes[said].append(contract.name)
+    if causes:
+        yield Paragraph("RECOMMENDATIONS", "strong")
+    for said, names in causes.items():
+        named = names[:_MOST_FIXTURES]
+        more = f" and {len(names) - len(named):,} more" if len(names) > len(named) else ""
+        whose = Strong((Quote(", ".join(named)), more))
+        yield Paragraph(("  ", whose, ": ", Quote(said, _ADVICE)))
