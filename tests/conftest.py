@@ -74,10 +74,12 @@ def same_order() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def without_proxies_and_keys() -> Iterator[None]:
-    """No test asks the developer's proxy for what is on 127.0.0.1, or sees the developer's keys."""
+    """No test asks the developer's proxy for what is on 127.0.0.1, sees the developer's keys, or
+    links to the job in which it runs."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.upper().endswith(("_PROXY", "_API_KEY", "_API_BASE", "_BASE_URL")):
+            others = ("_PROXY", "_API_KEY", "_API_BASE", "_BASE_URL")
+            if name.upper().endswith(others) or name.startswith(("GITHUB_", "CI_")):
                 patch.delenv(name)
         yield
 

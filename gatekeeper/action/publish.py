@@ -255,9 +255,10 @@ def answer_to_error(error: GatekeeperError, settings: ActionInputs) -> Answer:
     exit_code = error.exit_code
     said = clean(str(error), settings)
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
+    log = f"\n[Log of the run]({settings.run_url})\n" if settings.run_url else ""
     return _without_result(
         f"{heading}: {said.splitlines()[0] if said else ''}",
-        f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n",
+        f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n{log}",
         exit_code,
         redactor(settings.secrets).value(problems(error)),
         settings,

@@ -163,6 +163,11 @@ def code_cell(text: str, limit: int | None = None) -> str:
     return code(text, limit)
 
 
+def link(text: str, address: str) -> str:
+    """Return the escaped text as a link; without an address, the text itself."""
+    return f"[{text}]({address})" if address else text
+
+
 def block(text: str, language: str = "text", limit: int | None = None) -> str:
     """Return a fenced code block; the fence is longer than any run of backticks inside."""
     cut = clip(visible(text), limit)

@@ -1,4 +1,4 @@
-"""The hidden lines by which the gate finds its own comments and issues.
+"""The hidden lines by which the gate finds its own comments and issues, and the names of its pages.
 
 Anybody can write such a line, so the gate's own account must also be the author.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import UTC, datetime
 
 DEFAULT_ID = "gatekeeper"
 """One repository may have several gates, each with an id of its own."""
@@ -58,6 +59,12 @@ def read_head(body: str) -> str | None:
 def without_comment_marker(body: str) -> str:
     """Return the comment without the marker in its first line."""
     return _FIRST_LINE.sub("", body)
+
+
+def page_of(started: datetime, sha: str) -> str:
+    """Return the path of a run's page in the dashboard."""
+    short = "".join(letter for letter in sha.lower() if letter in "0123456789abcdef")[:12]
+    return f"runs/{started.astimezone(UTC):%Y-%m-%dT%H%M%SZ}-{short or 'unknown'}.html"
 
 
 def changes_marker(changes: Collection[str]) -> str:

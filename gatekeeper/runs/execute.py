@@ -3,11 +3,15 @@ progress, and does not load what these take."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.pipeline import build_result, conclude_without_calls
+from gatekeeper.gate.results.links import links_from
 from gatekeeper.gate.results.result import GateResult
+from gatekeeper.reports.markers import page_of
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.run_plan import RunPlan
 
@@ -20,6 +24,13 @@ def execute(plan: RunPlan) -> GateResult:
             the limit of the month is reached.
         MeasurementError: The work is not trusted and could spend more than the limits.
     """
+    result = _executed(plan)
+    kept = page_of(result.started, result.head_sha) if plan.keep else ""
+    published = plan.work.policy.links
+    return replace(result, links=links_from(os.environ, published, result.head_sha, kept))
+
+
+def _executed(plan: RunPlan) -> GateResult:
     work = plan.work
     redact = environment_redactor()
     require_recording(plan.replay)

@@ -132,6 +132,14 @@ class WaiverPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedLinks:
+    """The addresses of the dashboard and of the page of a run's report; None: they have none."""
+
+    dashboard: str | None = None
+    report: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BlamePolicy:
     """What the action may spend to find the harmful edits of a failing change; 0: no search."""
 
@@ -165,6 +173,7 @@ class Policy:
     judge: JudgePolicy = JudgePolicy()
     blame: BlamePolicy = BlamePolicy()
     propose: ProposePolicy = ProposePolicy()
+    links: PublishedLinks = PublishedLinks()
     folders: tuple[FolderPolicy, ...] = ()
     """The policies of folders, the outer folders first."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from gatekeeper.contract.values.definition import Quarantine, RepairAction
+from gatekeeper.contract.values.definition import Position, Quarantine, RepairAction
 from gatekeeper.contract.values.objectives import LimitName
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.stats.estimate import Estimate
@@ -144,6 +144,8 @@ class FixtureResult:
     cluster: str | None = None
     confirmation: Confirmation | None = None
     quarantine: Quarantine | None = None
+    position: Position | None = None
+    """Where the contract of head has it; None for a fixture of base's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import ContractFrom, Outcome
 from gatekeeper.contract.weakening.policy_weakening import Weakening
 from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
+from gatekeeper.gate.results.links import NO_LINKS, Links
 from gatekeeper.gate.results.parts import (
     AnchorResult,
     BrokenFixtures,
@@ -448,6 +449,8 @@ class GateResult(Measurement):
     """The seed of the order of fixtures and arms; contracts may have another."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
+    links: Links = field(default=NO_LINKS, repr=False, compare=False)
+    """Where a reader finds what the reports name."""
     spent_answers: Path | None = field(default=None, repr=False, compare=False)
     """The file of the run's answers, to delete once the reports are written; None if there is none,
     or if it is still needed."""

@@ -181,6 +181,7 @@ def fixture_result(
         wanted=value_text(fixture.expected) if after is False else None,
         cluster=fixture.cluster,
         quarantine=fixture.quarantine,
+        position=fixture.position,
     )
 
 

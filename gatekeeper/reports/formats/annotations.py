@@ -4,7 +4,7 @@ changed lines of its prompt if they are not known."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gatekeeper import numbers
@@ -12,9 +12,9 @@ from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.author_results import ContractBlame
 from gatekeeper.gate.results.parts import FixtureResult
-from gatekeeper.gate.results.result import ArmResult, ContractResult
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.prompt_diff import SectionChange, place_at_head, prompt_changes
 from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 
 _MOST_SECTIONS = 4
@@ -107,21 +107,15 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
     if contract.head is None or not changes:
         return (Place(contract, _file(contract), None, message),)
     head = contract.head
-    at_head = {head.prompt_path, *(step.prompt_path for step in head.steps)}
     first, *more = changes[:_MOST_SECTIONS]
     also = f"This change is in the prompt of {_name(contract.name)}; verdict: {contract.verdict}."
     return (
-        Place(contract, *_at(first, head, at_head), message),
-        *(Place(contract, *_at(c, head, at_head), visible(f"{_section(c)}. {also}")) for c in more),
+        Place(contract, *place_at_head(first, head), message),
+        *(
+            Place(contract, *place_at_head(c, head), visible(f"{_section(c)}. {also}"))
+            for c in more
+        ),
     )
-
-
-def _at(change: SectionChange, head: ArmResult, at_head: Set[str]) -> tuple[str, int]:
-    """Return the file and line of a change; of a step that head does not have, the beginning of the
-    last prompt."""
-    if change.path is None or change.path in at_head:
-        return change.path or head.prompt_path, change.line
-    return head.prompt_path, 1
 
 
 def _file(contract: ContractResult) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gatekeeper import __version__
-from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.results.result import GateResult, Verdict
 from gatekeeper.reports.markdown.details import Depth, add_details, add_promises
 from gatekeeper.reports.markdown.glance import add_glance
-from gatekeeper.reports.markdown.page import Page, byte_length
+from gatekeeper.reports.markdown.names import pages
+from gatekeeper.reports.markdown.page import Page, alert, byte_length
 from gatekeeper.reports.markdown.revert import add_reverts
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
@@ -18,6 +19,13 @@ COMMENT_LIMIT = 65_000
 """GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
 
 _COMMENT_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
+_ALERTS: Mapping[Verdict, str] = {
+    "fail": "CAUTION",
+    "error": "CAUTION",
+    "inconclusive": "WARNING",
+    "pass": "TIP",
+}
+"""The kinds of GitHub's alerts: red, yellow and green."""
 _CUT = (
     "*This comment was cut to fit. The whole result is in `result.json` and `samples.jsonl` of "
     "this run's artifact.*"
@@ -66,8 +74,12 @@ def compose(
     ending = f"<sub>{footer(result, __version__)}</sub>"
     page = Page(limit - size(ending) - size(_CUT) - 8, size)
     page.add(headline(result))
-    for paragraph in lead(result):
-        page.add(paragraph)
+    said = lead(result)
+    # Nothing to look at, and so no box.
+    is_quiet = result.verdict == "pass" and not result.contracts
+    page.add("\n\n".join(said) if is_quiet else alert(_ALERTS[result.verdict], said))
+    if pages(result):
+        page.add(pages(result))
     add_glance(page, result)
     add_reverts(page, result, suggested=suggested)
     if result.contracts:

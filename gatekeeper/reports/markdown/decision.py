@@ -85,7 +85,8 @@ def under_base_contract(contract: ContractResult) -> ContractResult | None:
         error_budgets=(),
         weakened=(),
         under_base=None,
-        fixtures=found.fixtures,
+        # What they are in at head may have other lines.
+        fixtures=tuple(replace(fixture, position=None) for fixture in found.fixtures),
         must_pass=found.must_pass,
         limits=found.limits,
         repairs=found.repairs,

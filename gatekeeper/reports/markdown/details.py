@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from gatekeeper import numbers
@@ -13,10 +13,11 @@ from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.author_results import Promises, PromptPromises
 from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
-from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
+from gatekeeper.reports.escape import block, code, code_cell, html_code, link, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
+from gatekeeper.reports.markdown.names import NAMELESS, Names
 from gatekeeper.reports.markdown.page import Page, table_row
-from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.prompt_diff import SectionChange, place_at_head, prompt_changes
 from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
 
 _CELL = 100
@@ -38,6 +39,7 @@ class Depth:
     others: int
     output: int
     diff: int
+    names: Names = NAMELESS
 
 
 def add_details(page: Page, result: GateResult, depth: Depth) -> None:
@@ -48,14 +50,18 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     shown: set[tuple[str, str]] = set()
     for contract in ranked:
         if not page.full:
-            _add_fixtures(page, contract, depth, several)
+            _add_fixtures(page, contract, _of(contract, depth, result), several)
         before = under_base_contract(contract)
         if before and not page.full:
-            _add_fixtures(page, before, depth, several=True)
+            _add_fixtures(page, before, _of(before, depth, result), several=True)
     for contract in ranked:
         if not page.full:
-            _add_diff(page, contract, depth, shown)
+            _add_diff(page, contract, _of(contract, depth, result), shown)
     add_decision(page, result)
+
+
+def _of(contract: ContractResult, depth: Depth, result: GateResult) -> Depth:
+    return replace(depth, names=Names(contract.name, result.links))
 
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
@@ -68,7 +74,7 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     proven = sum(map(is_proven, broken))
     proof = f", {proven:,} of them significantly" if proven else ""
     summary = f"❌ {_fixtures(broken)} broke{of}{proof}"
-    _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
+    _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract, depth))
     _add_lost(
         page, f"🚫 {_fixtures(lost)} had samples that could not be measured{of}", lost, depth.others
     )
@@ -111,7 +117,7 @@ def _add_group(
     if all(_is_short(fixture, arm) for fixture in chosen):
         page.add_fold(
             summary,
-            [_row(fixture, arm, alone=alone) for fixture in chosen],
+            [_row(fixture, arm, depth.names, alone=alone) for fixture in chosen],
             note=note + (_ALONE_COLUMNS if alone else _FIXTURE_COLUMNS),
             total=len(fixtures),
             more=lambda left: f"\n…and {left:,} more in `result.json`",
@@ -119,7 +125,7 @@ def _add_group(
         return
     page.add_fold(
         summary,
-        [fixture_text(fixture, arm, depth.output, alone=alone) for fixture in chosen],
+        [fixture_text(fixture, arm, depth.output, depth.names, alone=alone) for fixture in chosen],
         note=note,
         total=len(fixtures),
         more=lambda left: f"…and {left:,} more in `result.json`",
@@ -127,12 +133,13 @@ def _add_group(
     )
 
 
-def _changed(contract: ContractResult) -> str:
+def _changed(contract: ContractResult, depth: Depth) -> str:
     """Say where in the prompt to look for the cause."""
     changes = prompt_changes(contract)
     if not changes:
         return ""
-    shown = ", ".join(code(change.title, 80) for change in changes[:_SECTIONS])
+    linked = [link(code(c.title, 80), _address(c, contract, depth)) for c in changes[:_SECTIONS]]
+    shown = ", ".join(linked)
     more = f" and {len(changes) - _SECTIONS:,} more" if len(changes) > _SECTIONS else ""
     return f"Changed sections of the prompt: {shown}{more}\n\n"
 
@@ -162,7 +169,7 @@ def _ids(fixtures: Sequence[FixtureResult]) -> str:
     return f"{named} and {left:,} more" if left > 0 else named
 
 
-def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
+def _row(fixture: FixtureResult, arm: Arm, names: Names, *, alone: bool) -> str:
     """Return a row for a fixture. `alone` says that no fixture has an answer of base, so that head
     is not labelled."""
     first = 1 if alone else 0
@@ -170,25 +177,26 @@ def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
     said = [
         code_cell(text, _CELL) if text is not None else numbers.NONE for text in _said(fixture, arm)
     ]
-    finding = _finding(fixture, arm, cell=True)
-    cells = [code_cell(fixture.id, 60), *tallies[first:], finding, *said[first:]]
+    finding = _finding(fixture, arm, names, cell=True)
+    cells = [names.fixture(fixture, 60, code_cell), *tallies[first:], finding, *said[first:]]
     return table_row(cells)
 
 
-def fixture_text(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:
+def fixture_text(fixture: FixtureResult, arm: Arm, limit: int, names: Names, *, alone: bool) -> str:
     """Return a fixture with its outputs in blocks of their own."""
     tally = f"base {fixture.base or numbers.NONE}, head {fixture.head or numbers.NONE}"
     labels = ("Base said", "Head said")
     if alone:
         tally, labels = f"{fixture.head or numbers.NONE} passed", ("", "Said")
-    parts = [f"{code(fixture.id, 80)} ({tally}) {_finding(fixture, arm, cell=False)}"]
+    name = names.fixture(fixture, 80)
+    parts = [f"{name} ({tally}) {_finding(fixture, arm, names, cell=False)}"]
     for label, text in zip(labels, _said(fixture, arm), strict=True):
         if text is not None:
             parts.append(f"{label}:\n\n{block(text, limit=limit)}")
     return "\n\n".join(parts)
 
 
-def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
+def _finding(fixture: FixtureResult, arm: Arm, names: Names, *, cell: bool) -> str:
     found = _failures(fixture, arm)
     again = f" ({fixture.confirmation})" if fixture.confirmation else ""
     if not found:
@@ -198,7 +206,7 @@ def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
     others = f" (+{len(checks) - 1} more)" if len(checks) > 1 else ""
     span = code_cell if cell else code
     message = f": {prose(first.message, 120 if cell else 400)}" if first.message else ""
-    return f"{span(first.check, 60)}{others}{message}{again}"
+    return f"{names.check(first.check, 60, span)}{others}{message}{again}"
 
 
 def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:
@@ -238,15 +246,19 @@ def _add_diff(
     where = ", ".join(html_code(path, 120) for path in paths)
     page.add_fold(
         f"Prompt diff of {where}: {numbers.count(len(changes), 'section')} changed",
-        [_section(change, depth.diff) for change in changes],
+        [_section(change, _address(change, contract, depth), depth.diff) for change in changes],
         more=lambda left: f"…and {numbers.count(left, 'more section')}",
         joint="\n\n",
     )
 
 
-def _section(change: SectionChange, limit: int) -> str:
+def _address(change: SectionChange, contract: ContractResult, depth: Depth) -> str:
+    return depth.names.links.file(*place_at_head(change, contract.head)) if contract.head else ""
+
+
+def _section(change: SectionChange, address: str, limit: int) -> str:
     state = "" if change.change == "changed" else f" ({change.change})"
-    return f"{code(change.title, 120)}{state}\n\n{block(change.diff, 'diff', limit)}"
+    return f"{link(code(change.title, 120), address)}{state}\n\n{block(change.diff, 'diff', limit)}"
 
 
 def _fixtures(fixtures: Sequence[FixtureResult]) -> str:

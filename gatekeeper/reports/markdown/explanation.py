@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
+from gatekeeper.gate.results.links import Links
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
 from gatekeeper.reports.escape import code, prose, prose_with_code
 from gatekeeper.reports.markdown.decision import under_base_contract
@@ -15,6 +16,7 @@ from gatekeeper.reports.markdown.details import (
     failing_fixtures,
     fixture_text,
 )
+from gatekeeper.reports.markdown.names import Names
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.words.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.words.comparison_text import (
@@ -47,25 +49,25 @@ def render_explanation(result: GateResult, name: str) -> str:
         "\n".join(
             f"- {ICONS[r.verdict]} {prose_with_code(r.text, 600)}" for r in worst_reasons(contract)
         ),
-        *_evidence(contract),
+        *_evidence(contract, result.links),
     ]
     before = under_base_contract(contract)
     if before:
-        parts += ["### Under the base contract", *_evidence(before)]
+        parts += ["### Under the base contract", *_evidence(before, result.links)]
     commit = f"Checked at {code(result.head_sha[:10])}"
     spent = f"{describe_calls(result.calls)}, {describe_cost(result)}"
     parts.append(f"<sub>{commit} · {spent}</sub>")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _evidence(contract: ContractResult) -> list[str]:
+def _evidence(contract: ContractResult, links: Links) -> list[str]:
     parts = [*_comparison(contract, contract.paired)] if contract.paired else [_alone(contract)]
     if contract.slo:
         rows = "\n".join(f"- {_objective(slo, contract)}" for slo in contract.slo)
         parts.append(f"**Objectives**\n\n{rows}")
     limits = limit_details(contract)
     parts += [f"**Limits from base to head**: {prose(limits)}."] if limits else []
-    return [*parts, *_failures(contract)]
+    return [*parts, *_failures(contract, links)]
 
 
 def _alone(contract: ContractResult) -> str:
@@ -138,12 +140,12 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
     )
 
 
-def _failures(contract: ContractResult) -> list[str]:
+def _failures(contract: ContractResult, links: Links) -> list[str]:
     failed = [*broken_fixtures(contract), *failing_fixtures(contract)]
     lost = [f for f in contract.fixtures if f.errors]
-    parts = [
-        fixture_text(fixture, "head", _OUTPUT, alone=False) for fixture in failed[:_MOST_FAILURES]
-    ]
+    names = Names(contract.name, links)
+    shown = failed[:_MOST_FAILURES]
+    parts = [fixture_text(fixture, "head", _OUTPUT, names, alone=False) for fixture in shown]
     left = len(failed) - len(parts)
     if parts:
         parts.insert(0, "**The worst failures**")

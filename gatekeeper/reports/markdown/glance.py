@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, ReasonCode, SloResult
-from gatekeeper.reports.escape import block, code, code_cell, prose
+from gatekeeper.reports.escape import block, code, code_cell, link, prose
 from gatekeeper.reports.markdown.decision import under_base_contract
+from gatekeeper.reports.markdown.names import Names
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.words.catalogue import REASONS
 from gatekeeper.reports.words.catalogue import Example as Shown
 from gatekeeper.reports.words.headline import foremost
-from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.prompt_diff import SectionChange, place_at_head, prompt_changes
 from gatekeeper.reports.words.ranking import is_proven, rate, worst_reasons
 
 _LINES = 12
@@ -48,6 +49,8 @@ class Edit:
     where: str
     lines: tuple[EditedLine, ...]
     more: int
+    place: tuple[str, int] = ("", 1)
+    """The file and line at head of the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Example:
     the fixture fails with the same answer as before."""
 
     fixture: str
+    found: FixtureResult
     tally: str
     check: str
     message: str
@@ -101,7 +105,7 @@ def at_a_glance(result: GateResult) -> Glance | None:
         if reason.verdict == contract.verdict and (reason.contract_from != "head") == by_base
     ]
     telling = most_telling(shown, {reason.code for reason in decisive})
-    found = Glance(contract.name, _edit(shown), _example(telling) if telling else None)
+    found = Glance(shown.name, _edit(shown), _example(telling) if telling else None)
     return found if found.edit or found.example else None
 
 
@@ -110,17 +114,19 @@ def add_glance(page: Page, result: GateResult) -> None:
     found = at_a_glance(result)
     if found is None:
         return
-    for part in (_edit_text(found.edit), _example_text(found.example)):
+    names = Names(found.contract, result.links)
+    for part in (_edit_text(found.edit, names), _example_text(found.example, names)):
         if part:
             page.add_within(part, _SHARE)
 
 
 def _edit(contract: ContractResult) -> Edit | None:
     changes = prompt_changes(contract)
-    if not changes:
+    if not changes or contract.head is None:
         return None
     lines = [line for change in changes for line in _edited(change)]
-    return Edit(_places(changes), tuple(lines[:_LINES]), max(0, len(lines) - _LINES))
+    place = place_at_head(changes[0], contract.head)
+    return Edit(_places(changes), tuple(lines[:_LINES]), max(0, len(lines) - _LINES), place)
 
 
 def _places(changes: Sequence[SectionChange]) -> str:
@@ -167,6 +173,7 @@ def _example(telling: Telling) -> Example:
         tally = f"{found.base} → {found.head} pass"
     return Example(
         fixture=found.id,
+        found=found,
         tally=tally,
         check=failure.check if failure else "",
         message=failure.message if failure else "",
@@ -200,25 +207,26 @@ def _last_space(text: str, start: int, end: int) -> int:
     return spaces[-1] if spaces else end
 
 
-def _edit_text(edit: Edit | None) -> str:
+def _edit_text(edit: Edit | None, names: Names) -> str:
     if edit is None or not edit.lines:
         return ""
     more = f"\n… {edit.more:,} more edited lines" if edit.more else ""
     lines = "\n".join(map(str, edit.lines))
-    return f"**Edited in the prompt:** {code(edit.where, 120)}\n\n{block(lines + more, 'diff')}"
+    where = link(code(edit.where, 120), names.links.file(*edit.place))
+    return f"**Edited in the prompt:** {where}\n\n{block(lines + more, 'diff')}"
 
 
-def _example_text(example: Example | None) -> str:
+def _example_text(example: Example | None, names: Names) -> str:
     if example is None:
         return ""
     check = ""
     if example.check:
         said = f": {prose(example.message, _MESSAGE)}" if example.message else ""
-        check = f", {code(example.check, 60)} fails{said}"
+        check = f", {names.check(example.check, 60)} fails{said}"
     tally = f" ({example.tally})" if example.tally else ""
     rows = "\n".join(f"| **{label}** | {code_cell(text)} |" for label, text in example.rows)
     table = f"\n\n| | |\n| --- | --- |\n{rows}" if rows else ""
-    return f"**For example** {code(example.fixture, 80)}{tally}{check}{table}"
+    return f"**For example** {names.fixture(example.found, 80)}{tally}{check}{table}"
 
 
 @dataclass(frozen=True, slots=True)

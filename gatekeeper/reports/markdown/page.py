@@ -14,6 +14,11 @@ def table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def alert(kind: str, paragraphs: Sequence[str]) -> str:
+    """Return paragraphs of one line each in a box of GitHub; elsewhere it is a quotation."""
+    return "\n".join([f"> [!{kind}]", "\n>\n".join(f"> {text}" for text in paragraphs)])
+
+
 def byte_length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.result import ContractResult, GateResult
-from gatekeeper.reports.escape import code, code_cell, prose_with_code
+from gatekeeper.reports.escape import code, code_cell, link, prose_with_code
 from gatekeeper.reports.markdown.decision import rows_of
+from gatekeeper.reports.markdown.names import contract_file
 from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.words.catalogue import REASONS
@@ -40,7 +41,7 @@ def _add_table_of(
     rules = ["---", *("---:" if c.is_right else "---" for c in shown), "---"]
     rows = [
         [
-            code_cell(contract.name, 100),
+            link(code_cell(contract.name, 100), contract_file(contract, result.links)),
             *(_cell(column.cells[row]) for column in shown),
             f"{ICONS[contract.verdict]} {contract.verdict}",
         ]

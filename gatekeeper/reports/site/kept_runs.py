@@ -17,6 +17,7 @@ from typing import Any
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats.result_json import SCHEMA_VERSION
 from gatekeeper.reports.html.report import LIMIT
+from gatekeeper.reports.markers import page_of
 
 _LARGEST_RESULT = 64 * 2**20
 _OWN_POLICY = b"default-src 'none'; style-src 'sha256-"
@@ -99,9 +100,7 @@ def _kept_run(path: Path) -> KeptRun | None:
         raise ValueError("the file is incomplete or damaged") from error
     if verdict not in _VERDICTS:
         raise ValueError("its verdict is unknown")
-    short = "".join(letter for letter in sha.lower() if letter in "0123456789abcdef")[:12]
-    page = f"runs/{started:%Y-%m-%dT%H%M%SZ}-{short or 'unknown'}.html"
-    return KeptRun(started, sha, verdict, contracts, page, report, judges)
+    return KeptRun(started, sha, verdict, contracts, page_of(started, sha), report, judges)
 
 
 def _read(path: Path, most: int) -> bytes:

@@ -74,6 +74,15 @@ def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
     return tuple(_changes_of_steps(contract.base, contract.head))
 
 
+def place_at_head(change: SectionChange, head: ArmResult) -> tuple[str, int]:
+    """Return the file and line of a change; of a step that head does not have, the beginning of the
+    last prompt."""
+    at_head = {head.prompt_path, *(step.prompt_path for step in head.steps)}
+    if change.path is None or change.path in at_head:
+        return change.path or head.prompt_path, change.line
+    return head.prompt_path, 1
+
+
 def _changes_of_steps(base: ArmResult, head: ArmResult) -> Iterator[SectionChange]:
     """Yield the changes of each step in head's order, then those of the steps that head does not
     have."""

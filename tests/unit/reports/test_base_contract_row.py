@@ -91,8 +91,8 @@ def test_a_failure_that_the_base_contract_found_leads_like_any_other(
     contract_from: ContractFrom, who: str
 ) -> None:
     failing = examples.failing_contract("speech-tag")
-    own = render_comment(examples.result(failing)).splitlines()[3]
-    found = render_comment(examples.result(_found_by_base(contract_from))).splitlines()[3]
+    own = render_comment(examples.result(failing)).splitlines()[4]
+    found = render_comment(examples.result(_found_by_base(contract_from))).splitlines()[4]
     assert "got **worse**: " in own
     assert found == own.replace("got **worse**: ", f"got **worse** ({who}): ")
 
@@ -102,7 +102,7 @@ def test_a_evaluation_of_the_base_contract_that_was_not_kept_is_quoted() -> None
     other = replace(contract.reasons[-1], text="Under base: worse.", contract_from="base_settings")
     lead = render_comment(
         examples.result(replace(contract, reasons=(contract.reasons[0], other)))
-    ).splitlines()[3]
+    ).splitlines()[4]
     assert "Under base: worse." in lead
 
 

@@ -18,7 +18,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 
 def _lead(result: GateResult) -> str:
-    return comment_of(result).splitlines()[3]
+    return comment_of(result).splitlines()[4].removeprefix("> ")
 
 
 def test_a_regression_found_at_once_says_how_soon() -> None:

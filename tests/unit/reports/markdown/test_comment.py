@@ -56,9 +56,10 @@ def test_a_failure_is_understood_from_the_first_lines() -> None:
     lines = comment_of(examples.FAIL).splitlines()
     assert lines[0] == "<!-- gatekeeper:gatekeeper -->"
     assert lines[1] == "## ❌ Do not merge: `speech-tag` got worse"
-    assert "38 of 40 → 30 of 40 fixtures pass, **−20 points** [−28.3, −12.9]" in lines[3]
-    assert "p = 0.011, more than chance explains" in lines[3]
-    assert lines[5].startswith("**What to do:** Look at the fixtures that broke")
+    assert lines[3] == "> [!CAUTION]"
+    assert "38 of 40 → 30 of 40 fixtures pass, **−20 points** [−28.3, −12.9]" in lines[4]
+    assert "p = 0.011, more than chance explains" in lines[4]
+    assert lines[6].startswith("> **What to do:** Look at the fixtures that broke")
 
 
 def test_one_row_a_contract_the_worst_first() -> None:
@@ -441,9 +442,9 @@ def _frozen(*objectives: str, until: datetime | None) -> GateResult:
 def test_a_freeze_names_its_remedies() -> None:
     until = datetime(2026, 3, 9, 12, 30, tzinfo=UTC)
     comment = comment_of(_frozen("success_rate", "latency_p95_ms", until=until))
-    (action,) = (line for line in comment.splitlines() if line.startswith("**What to do:**"))
+    (action,) = (line for line in comment.splitlines() if "**What to do:**" in line)
     assert action == (
-        "**What to do:** To merge now, raise the success rate, lower the latency p95 by more "
+        "> **What to do:** To merge now, raise the success rate, lower the latency p95 by more "
         "than chance explains. Or wait until the freeze ends, by 2026-03-09 12:30 UTC at the "
         "latest unless more samples fail. Or ask a maintainer to waive the result with the "
         "comment ``/gatekeeper waive a `b`: REASON``."
