@@ -40,6 +40,10 @@ _UNKNOWN_MODEL = re.compile(
     r"|(?:invalid|unknown|no such) model",
     re.IGNORECASE,
 )
+_WITH_OTHER_API = ("openai", "azure")
+_OTHER_API = re.compile(r"\bv1/responses\b")
+"""What OpenAI says of a request that its Chat Completions do not take, such as one with tools to a
+model that reasons. Gatekeeper knows those models by their names, and Azure's are arbitrary."""
 
 
 def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
@@ -110,6 +114,10 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
 def _with_status(model: str, status: int, text: str, pause: float | None) -> CallFailed:
     said = f"{model}: HTTP {status}: {text}"
     unknown = bool(_UNKNOWN_MODEL.search(text))
+    provider, _, name = (model if "/" in model else f"openai/{model}").partition("/")
+    if status in (400, 404) and provider in _WITH_OTHER_API and _OTHER_API.search(text):
+        fix = f"to use that API, write the model as {provider}/responses/{name}"
+        return CallFailed(f"{said}; {fix}", fatal=True, author=True)
     if status < 400:
         return CallFailed(f"{model}: the answer cannot be read: {text}", retryable=True)
     if status == 404 or (status == 400 and unknown):

@@ -23,7 +23,13 @@ from gatekeeper.providers.models.endpoint import (
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.native import anthropic, embeddings, ollama, openai_compatible
+from gatekeeper.providers.native import (
+    anthropic,
+    embeddings,
+    ollama,
+    openai_compatible,
+    responses,
+)
 from gatekeeper.providers.native.dialects import DIALECTS
 from gatekeeper.providers.native.endings import read_document, refused_request
 from gatekeeper.providers.native.prompt_caching import is_marked
@@ -54,6 +60,15 @@ NATIVE_APIS: Mapping[str, ChatApi] = {
     "ollama_chat": ollama,
 }
 """The API of each provider that is called natively."""
+
+
+def native_api(endpoint: Endpoint, request: Request | None) -> ChatApi | None:
+    """Return the API for a request, or the usual one of the provider; None if litellm calls it."""
+    if request is not None and responses.is_asked_here(
+        endpoint.model, request.params, endpoint.api_base
+    ):
+        return responses
+    return NATIVE_APIS.get(read_model_name(endpoint.model).provider)
 
 
 class ProviderError(Exception):
@@ -125,7 +140,7 @@ class HostedClient:
             return None
         if request is not None and isinstance(request.call, Embedding):
             return embeddings if provider in DIALECTS else None
-        return NATIVE_APIS.get(provider)
+        return native_api(endpoint, request)
 
     def _endpoint(self, model: str) -> Endpoint:
         endpoint = self._endpoints.get(model)

@@ -16,7 +16,19 @@ from support.anthropic_batch_server import unanswered as not_answered
 from support.batch_clients import AGAIN, BILLED, ENDS, NEVER, Asking, failures, requests, texts
 from support.batch_server import BatchServer, Fault, Submitted
 from support.event_loop import in_event_loop
-from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, ask, chat, messages, point_at
+from support.native_clients import (
+    ANTHROPIC_KEY,
+    CLAUDE,
+    KEY,
+    OPENAI,
+    PRO,
+    ask,
+    chat,
+    messages,
+    point_at,
+    response,
+    spoken,
+)
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
 
 from gatekeeper.contract.values.trial import Completion
@@ -62,6 +74,26 @@ def test_what_arrives_together_is_one_batch_for_each_model(
     # Names are those of the messages here, and so not told apart between the models.
     assert len(openai_batches.batches) == asking.submitted == 2
     assert texts(found) == ["0", "1", "2", "0", "1"]
+
+
+def test_each_api_of_openai_has_its_own_batch(
+    openai_batches: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = {"type": "function", "function": {"name": "now"}}
+    tools = {"tools": [tool], "reasoning_effort": "low"}
+    asked = requests(4, "openai/gpt-5.4")
+    asked[1:3] = [dataclasses.replace(request, params=tools) for request in asked[1:3]]
+    found = asking.answers([*asked, *requests(1, PRO)])
+    assert texts(found) == ["0", "1", "2", "3", "0"]
+    assert len(openai_batches.batches) == 3
+    with AnsweringServer(Answer(200, response(spoken("1"), model="gpt-5.4"))) as single:
+        point_at(single.url, monkeypatch)
+        alone = ask(asked[1], through_litellm=False)
+    batched = found[1]
+    assert isinstance(batched, Completion)
+    assert isinstance(alone, Completion)
+    assert batched.cost_usd == pytest.approx((alone.cost_usd or 0) / 2, rel=0.01)
+    assert batched.reasoning_tokens == alone.reasoning_tokens == 64
 
 
 def test_what_is_too_large_for_one_batch_is_several(

@@ -18,6 +18,8 @@ KEY = "sk-test-0123456789abcdef"
 ANTHROPIC_KEY = "sk-ant-0123456789abcdef"
 OLLAMA_KEY = "ollama-0123456789abcdef"
 OPENAI = "openai/gpt-4o-mini"
+PRO = "openai/gpt-5-pro"
+"""A model of OpenAI that only the Responses API has."""
 CLAUDE = "anthropic/claude-haiku-4-5"
 LLAMA = "ollama_chat/llama3.2:1b"
 SHORT = (Message("system", "Be short."), Message("user", "Hi"))
@@ -61,6 +63,39 @@ def messages(*content: Any, reason: Any = "end_turn", **more: Any) -> dict[str, 
         "stop_reason": reason,
         "stop_sequence": None,
         "usage": counted(),
+        **more,
+    }
+
+
+def spoken(*texts: str, **more: Any) -> dict[str, Any]:
+    """A message in the output of OpenAI's Responses API."""
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    about = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant"}
+    return {**about, "content": parts, **more}
+
+
+def response(*output: Any, **more: Any) -> dict[str, Any]:
+    """An answer of OpenAI's Responses API. Without an output it says Hi."""
+    thoughts = {"type": "reasoning", "id": "rs_1", "summary": []}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "model": "gpt-5-pro",
+        "output": list(output) if output else [thoughts, spoken("Hi")],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 1000,
+            "input_tokens_details": {"cached_tokens": 600},
+            "output_tokens": 100,
+            "output_tokens_details": {"reasoning_tokens": 64},
+            "total_tokens": 1100,
+        },
         **more,
     }
 

@@ -12,7 +12,7 @@ from email import message_from_bytes
 from typing import Any
 
 from support.batch_server import BatchServer, Row, Submitted, lines
-from support.native_clients import chat
+from support.native_clients import chat, response, spoken
 
 
 def answered(name: str, document: Any, status: int = 200) -> Row:
@@ -26,6 +26,14 @@ def unanswered(name: str, code: str = "batch_expired") -> Row:
     return {"id": "batch_req_1", "custom_id": name, "response": None, "error": error}
 
 
+def _document(answer: Callable[[Any], str], body: Any) -> dict[str, Any]:
+    """The answer to a request of the API that the request is for."""
+    if "input" not in body:
+        return chat(answer(body), model=body["model"])
+    asked = [{"content": item["content"][0]["text"]} for item in body["input"]]
+    return response(spoken(answer({"messages": asked})), model=body["model"])
+
+
 class OpenAIBatchServer(BatchServer):
     """`status` is the one in which batches end. `shown_list` is an answer in place of the list of
     batches, `output_file` the name of a file in place of the one with the answers."""
@@ -33,8 +41,7 @@ class OpenAIBatchServer(BatchServer):
     def __init__(self, answer: Callable[[Any], str]) -> None:
         super().__init__(
             lambda batch: [
-                answered(name, chat(answer(body), model=body["model"]))
-                for name, body in batch.requests.items()
+                answered(name, _document(answer, body)) for name, body in batch.requests.items()
             ]
         )
         self.status = "completed"
@@ -74,6 +81,9 @@ class OpenAIBatchServer(BatchServer):
         assert asked["completion_window"] == "24h"
         rows = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
         assert {(row["method"], row["url"]) for row in rows} == {("POST", asked["endpoint"])}
+        for row in rows:
+            here = "responses" if "input" in row["body"] else "chat/completions"
+            assert row["url"] == f"/v1/{here}"
         requests = {row["custom_id"]: row["body"] for row in rows}
         assert len(requests) == len(rows)
         assert len({body["model"] for body in requests.values()}) == 1

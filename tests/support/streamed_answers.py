@@ -94,3 +94,33 @@ def _block(place: int, block: Mapping[str, Any]) -> Iterator[bytes]:
         delta = {"type": "input_json_delta", "partial_json": written[start : start + _PIECE]}
         yield chunk({"type": "content_block_delta", **at, "delta": delta})
     yield chunk({"type": "content_block_stop", **at})
+
+
+def response_events(whole: Mapping[str, Any]) -> list[bytes]:
+    """The events of an answer of OpenAI's Responses API, the last one with all of it."""
+    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+    events = [_said("created", response=begun), _said("in_progress", response=begun)]
+    for place, item in enumerate(whole["output"]):
+        at = {"output_index": place}
+        events.append(_said("output_item.added", **at, item=_empty(item)))
+        events += (_said(f"{kind}.delta", **at, delta=piece) for kind, piece in _pieces(item))
+        events.append(_said("output_item.done", **at, item=item))
+    return [*events, _said(whole["status"], response=whole)]
+
+
+def _said(kind: str, **more: Any) -> bytes:
+    return chunk({"type": f"response.{kind}", **more}, f"response.{kind}")
+
+
+def _empty(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **item,
+        **{name: type(item[name])() for name in ("content", "arguments") if name in item},
+    }
+
+
+def _pieces(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    texts = [(part["type"], part.get("text") or "") for part in item.get("content", ())]
+    for kind, text in (*texts, ("function_call_arguments", item.get("arguments", ""))):
+        for start in range(0, len(text), _PIECE):
+            yield kind, text[start : start + _PIECE]

@@ -64,6 +64,12 @@ def reasons(name: str) -> bool:
     return _O_SERIES.match(name) is not None
 
 
+def gpt_version(name: str) -> tuple[int, int] | None:
+    """Return the version of a GPT that reasons before it answers; None for other models."""
+    gpt = _GPT.match(name)
+    return (int(gpt["major"]), int(gpt["minor"] or 0)) if gpt and reasons(name) else None
+
+
 def refuses_sampling(name: str) -> bool:
     """Return whether the name is that of a Claude that takes no `temperature`, `top_p` and
     `top_k`."""

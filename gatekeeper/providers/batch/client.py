@@ -33,7 +33,7 @@ from gatekeeper.providers.batch.api import (
 )
 from gatekeeper.providers.batch.openai import OpenAIBatches
 from gatekeeper.providers.batch.transport import BatchTransport
-from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
+from gatekeeper.providers.hosted import ChatApi, native_api, read_completion
 from gatekeeper.providers.http.http_client import Exchange, HttpClient, HttpRequest
 from gatekeeper.providers.http.network_guard import NetworkGuard
 from gatekeeper.providers.models.catalogue import CATALOGUE
@@ -107,6 +107,7 @@ class _Waiting:
 
     name: str
     request: Request
+    api: ChatApi
     sent: HttpRequest
     answer: asyncio.Future[Completion]
 
@@ -145,11 +146,11 @@ class BatchClient:
         self._submitting: set[asyncio.Task[str]] = set()
 
     async def complete(self, request: Request) -> Completion:
-        sent = self._native(request)
-        if sent is None:
+        native = self._native(request)
+        if native is None:
             raise CallFailed(self.refusal(request) or request.model, fatal=True, author=True)
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._arrived.append(_Waiting(self._name_of(request), request, sent, answer))
+        self._arrived.append(_Waiting(self._name_of(request), request, *native, answer))
         if self._gathering is None:
             self._gathering = asyncio.create_task(self._gather())
         return await answer
@@ -197,7 +198,7 @@ class BatchClient:
             self._http = None
         self._guard.stop()
 
-    def _native(self, request: Request) -> HttpRequest | None:
+    def _native(self, request: Request) -> tuple[ChatApi, HttpRequest] | None:
         provider = read_model_name(request.model).provider
         if provider not in BATCH_APIS or provider in self._forced:
             return None
@@ -205,7 +206,9 @@ class BatchClient:
         endpoint = self._endpoint(request.model)
         if endpoint.provider is not CATALOGUE[provider]:
             return None  # litellm's proxy is asked
-        return NATIVE_APIS[provider].build_request(endpoint, request)
+        api = native_api(endpoint, request)
+        sent = api.build_request(endpoint, request) if api else None
+        return (api, sent) if api and sent else None
 
     def _endpoint(self, model: str) -> Endpoint:
         if model not in self._endpoints:
@@ -219,13 +222,13 @@ class BatchClient:
             await self._sleep(_QUIET_SECONDS)
         waiting, self._arrived, self._gathering = self._arrived, [], None
         earlier: dict[str, list[_Waiting]] = defaultdict(list)
-        new: dict[str, list[_Waiting]] = defaultdict(list)
+        new: dict[tuple[str, str], list[_Waiting]] = defaultdict(list)
         for one in waiting:
             known = self._earlier.pop(one.name, None)
             if known is not None:
                 earlier[known.key].append(one)
             else:
-                new[one.request.model].append(one)
+                new[one.request.model, one.sent.url].append(one)
         batches = {known.key: known for known in self.journal.known}
         for key, group in earlier.items():
             self._start(group, batches[key])
@@ -382,7 +385,7 @@ class BatchClient:
             if one is None or result is None or one.answer.done():
                 return
             try:
-                one.answer.set_result(completion_of(endpoint, one.request.model, result))
+                one.answer.set_result(completion_of(endpoint, one.api, one.request.model, result))
             except CallFailed as failure:
                 failed.append((one, failure))
 
@@ -425,7 +428,7 @@ def _in_parts(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
         yield part
 
 
-def completion_of(endpoint: Endpoint, model: str, result: ItemResult) -> Completion:
+def completion_of(endpoint: Endpoint, api: ChatApi, model: str, result: ItemResult) -> Completion:
     """Return the answer. Raises CallFailed; what failed in a batch is not billed."""
     if result.fault is not None:
         said = f"{model}: in a batch: {result.fault[:300]}"
@@ -433,7 +436,6 @@ def completion_of(endpoint: Endpoint, model: str, result: ItemResult) -> Complet
     body = json.dumps(result.body).encode()
     exchange = Exchange(endpoint, sent=True, reached=True, status=result.status, body=body)
     exchange.batched = True
-    api = NATIVE_APIS[read_model_name(endpoint.model).provider]
     return read_completion(api, model, exchange)
 
 

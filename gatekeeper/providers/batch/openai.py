@@ -18,7 +18,7 @@ from gatekeeper.providers.batch.api import (
 )
 from gatekeeper.providers.batch.transport import BatchTransport
 
-_ENDPOINT = "/v1/chat/completions"
+_ENDPOINTS = ("/chat/completions", "/responses")
 _KEY = "gatekeeper"
 _PAGE = 100
 _MOST_PAGES = 20
@@ -32,16 +32,17 @@ class OpenAIBatches:
     def __init__(self, transport: BatchTransport, url: str) -> None:
         """`url` is where a single request goes."""
         self._transport = transport
-        self._base = url.removesuffix("/chat/completions")
+        endpoint = next(path for path in _ENDPOINTS if url.endswith(path))
+        self._endpoint, self._base = f"/v1{endpoint}", url.removesuffix(endpoint)
 
     async def submit(self, items: Sequence[BatchItem], key: str) -> str:
         boundary = secrets.token_hex(16)
-        body = _form(boundary, b"".join(map(_line, items)))
+        body = _form(boundary, b"".join(self._line(item) for item in items))
         kind = f"multipart/form-data; boundary={boundary}"
         created = await self._transport.post(f"{self._base}/files", body, kind)
         asked = {
             "input_file_id": self._transport.read_id(created),
-            "endpoint": _ENDPOINT,
+            "endpoint": self._endpoint,
             "completion_window": "24h",
             "metadata": {_KEY: key},
         }
@@ -92,10 +93,9 @@ class OpenAIBatches:
     def how_to_cancel(self, batch: str) -> str:
         return f"POST {self._base}/batches/{quote_id(batch)}/cancel"
 
-
-def _line(item: BatchItem) -> bytes:
-    head = json.dumps({"custom_id": item.name, "method": "POST", "url": _ENDPOINT}).encode()
-    return head[:-1] + b',"body":' + item.body + b"}\n"
+    def _line(self, item: BatchItem) -> bytes:
+        head = {"custom_id": item.name, "method": "POST", "url": self._endpoint}
+        return json.dumps(head).encode()[:-1] + b',"body":' + item.body + b"}\n"
 
 
 def _form(boundary: str, content: bytes) -> bytes:

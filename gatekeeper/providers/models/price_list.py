@@ -27,6 +27,8 @@ _BEDROCK_REGION = re.compile(r"^[a-z]{2}(?:-[a-z]+)+-\d+/")
 _BEDROCK_GEOGRAPHY = re.compile(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.")
 _FINE_TUNE = re.compile(r"(?::[^:]*){3}$")
 _VERSION = re.compile(r"-\d+$")
+RESPONSES_PREFIX = "responses/"
+"""Before the name of a model of OpenAI or Azure that is asked through the Responses API."""
 _DATE = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|20\d{6})$")
 
 
@@ -79,6 +81,9 @@ def _candidates(model: str) -> Iterator[str]:
         provider, name = "", model
     if provider.startswith("bedrock"):
         name = _BEDROCK_REGION.sub("", _BEDROCK_ROUTE.sub("", name))
+    if provider in ("openai", "azure") and name.startswith(RESPONSES_PREFIX):
+        name = name.removeprefix(RESPONSES_PREFIX)
+        model = f"{provider}/{name}"
     short = _without_variant(provider, name)
     yield model
     yield name

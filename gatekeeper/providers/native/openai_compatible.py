@@ -67,7 +67,11 @@ def open_stream() -> ChatStream:
 
 def read_answer(model: str, exchange: Exchange) -> Completion:
     """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
-    document = read_document(exchange.body)
+    return read_chat(model, read_document(exchange.body), exchange)
+
+
+def read_chat(model: str, document: Any, exchange: Exchange) -> Completion:
+    """Return what a Chat Completion says. Raises as `read_answer` does."""
     choice = _choice(document)
     message = choice.get("message")
     if not isinstance(message, Mapping):

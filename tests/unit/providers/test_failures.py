@@ -42,6 +42,29 @@ def test_a_refused_key_is_fatal_and_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert names == ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", ""]
 
 
+@pytest.mark.parametrize(
+    ("model", "status", "text", "fix"),
+    [
+        (
+            "azure/my-own",
+            400,
+            "Function tools with reasoning_effort are not supported for gpt-5.6 in "
+            "/v1/chat/completions. To use function tools, use /v1/responses",
+            "azure/responses/my-own",
+        ),
+        ("gpt-9", 404, "only supported in v1/responses and not in", "openai/responses/gpt-9"),
+        ("groq/openai/gpt-9", 400, "use /v1/responses", ""),
+        ("azure/my-own", 500, "use /v1/responses", ""),
+    ],
+)
+def test_the_name_that_chooses_the_other_api_is_given(
+    model: str, status: int, text: str, fix: str
+) -> None:
+    failure = call_failed(model, Exception(text), Exchange(status=status))
+    assert str(failure).partition("write the model as ")[2] == fix
+    assert (failure.fatal, failure.author) == (bool(fix), bool(fix))
+
+
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
 def test_what_may_pass_is_worth_another_try(status: int) -> None:
     failure = with_status(status)

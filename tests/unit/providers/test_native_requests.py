@@ -98,9 +98,6 @@ def test_parameters_of_chat_completions(
     ("model", "params"),
     [
         ("openai/o3-mini", {}),
-        ("openai/o1-pro", {}),
-        ("openai/responses/gpt-4o", {}),
-        ("openai/gpt-5-pro", {}),  # of the Responses API, as the price list says
         ("openai/gpt-4o-search-preview", {}),
         ("openai/gpt-4", {"response_format": {"type": "json_object"}}),
         ("openai/gpt-4o", {"reasoning_effort": "low"}),
