@@ -122,9 +122,9 @@ schema: setup
 # The tests run on what the image ships: the development lock takes its versions from the other.
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  pyproject.toml --extra notify --extra postgres -o requirements/runtime.lock
+	  pyproject.toml --extra keyless --extra notify --extra postgres -o requirements/runtime.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  -c requirements/runtime.lock pyproject.toml --extra local --extra notify --extra postgres --extra parquet --extra text --extra code --extra mcp --group dev --group model -o requirements/dev.lock
+	  -c requirements/runtime.lock pyproject.toml --extra keyless --extra local --extra notify --extra postgres --extra parquet --extra text --extra code --extra mcp --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
 	echo 'ray[client]>=2.40' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \

@@ -30,7 +30,7 @@ _OVERLOADED = re.compile(r"overloaded|slow down|server busy", re.IGNORECASE)
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
-    r"|(?<=Bearer )[^\s,;]+|(?<=key=)[^\s&]+"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|(?<=Bearer )[^\s,;]+|(?<=key=)[^\s&]+"
     r"|(?<=://)[^\s/]+(?=@)"  # a proxy's name and password
 )
 _SHORTEST_SECRET = 8

@@ -15,6 +15,7 @@ from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.http.answer_stream import AnswerStream
 from gatekeeper.providers.http.http_client import Exchange, HttpClient, HttpRequest
 from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.providers.keyless import Keyless
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.models.endpoint import (
     Endpoint,
@@ -84,11 +85,14 @@ class HostedClient:
         self._endpoints: dict[str, Endpoint] = {}
         self._http: HttpClient | None = None
         self._litellm: LitellmClient | None = None
+        self._keyless = Keyless(self._client, self._guard)
 
     async def complete(self, request: Request) -> Completion:
         require_known_params(request)
         endpoint = self._endpoint(request.model)
         api = self._api(endpoint, request)
+        if api is not None:
+            endpoint = await self._keyless.signed_in(endpoint)
         sent = api.build_request(endpoint, request) if api else None
         if api is None or sent is None:
             if isinstance(request.call, Embedding):
@@ -159,7 +163,7 @@ class HostedClient:
         if self._litellm is None:
             from gatekeeper.providers.litellm import LitellmClient
 
-            self._litellm = LitellmClient(self._guard, self._client)
+            self._litellm = LitellmClient(self._guard, self._client, self._keyless)
         return self._litellm
 
 

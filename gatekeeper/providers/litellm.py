@@ -23,6 +23,7 @@ from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.http import http_client
 from gatekeeper.providers.http.http_client import Exchange, HttpClient
 from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.providers.keyless import Keyless
 from gatekeeper.providers.models.cost_estimate import FREE
 from gatekeeper.providers.models.endpoint import (
     Endpoint,
@@ -139,10 +140,13 @@ class LitellmClient:
         self,
         guard: NetworkGuard | None = None,
         connect: Callable[[], HttpClient] | None = None,
+        keyless: Keyless | None = None,
     ) -> None:
-        """`connect` returns the HTTP client to use, and whoever gives it closes that client."""
+        """`connect` returns the HTTP client to use, and whoever gives it closes that client.
+        `keyless` signs in to models without a key."""
         self._guard = guard or NetworkGuard()
         self._connect = connect
+        self._keyless = keyless or Keyless(self._http, self._guard)
         self._own_http: HttpClient | None = None
         self._opening = asyncio.Lock()
         self._session: _Session | None = None
@@ -151,6 +155,7 @@ class LitellmClient:
         require_known_params(request)
         endpoint = require_endpoint(request.model)
         session = await self._open(endpoint)
+        endpoint = await self._keyless.signed_in(endpoint)
         exchange = Exchange(endpoint)
         token = current_exchange.set(exchange)
         try:
@@ -202,7 +207,8 @@ class LitellmClient:
     def _http(self) -> HttpClient:
         if self._connect is not None:
             return self._connect()
-        self._own_http = HttpClient()
+        if self._own_http is None:
+            self._own_http = HttpClient()
         return self._own_http
 
 
@@ -227,6 +233,12 @@ class _Session:
             )
         for name in self._own_transport:
             setattr(self._handler, name, staticmethod(lambda **_: self._transport))
+        from litellm.llms.vertex_ai.vertex_llm_base import VertexBase
+
+        self._vertex, self._own_token = VertexBase, VertexBase.get_access_token
+        self._own_async_token = VertexBase.get_access_token_async
+        VertexBase.get_access_token = _lent(self._own_token)
+        VertexBase.get_access_token_async = _lent_async(self._own_async_token)
         litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def close(self) -> None:
@@ -235,10 +247,36 @@ class _Session:
 
         for name, own in self._own_transport.items():
             setattr(self._handler, name, staticmethod(own))
+        self._vertex.get_access_token = self._own_token
+        self._vertex.get_access_token_async = self._own_async_token
         await close_litellm_async_clients()
         # Clients are cached with their transport: the next session must not find these.
         self.litellm.in_memory_llm_clients_cache.flush_cache()
         await GLOBAL_LOGGING_WORKER.stop()
+
+
+# litellm takes an access token of Google only from google-auth's own credentials. It gets the one
+# that `Keyless` had instead, and the project of the call.
+
+
+def _lent(own: Callable[..., Any]) -> Callable[..., Any]:
+    def get_access_token(base: Any, credentials: Any, project_id: Any, *more: Any) -> Any:
+        return _lease(credentials, project_id) or own(base, credentials, project_id, *more)
+
+    return get_access_token
+
+
+def _lent_async(own: Callable[..., Any]) -> Callable[..., Any]:
+    async def get_access_token(base: Any, credentials: Any, project_id: Any, *more: Any) -> Any:
+        return _lease(credentials, project_id) or await own(base, credentials, project_id, *more)
+
+    return get_access_token
+
+
+def _lease(credentials: Any, project_id: Any) -> tuple[Any, Any] | None:
+    exchange = current_exchange.get()
+    lease = exchange.endpoint.lease if exchange and exchange.endpoint else {}
+    return (credentials, project_id) if credentials in lease.values() else None
 
 
 async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
@@ -276,6 +314,7 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
         "num_retries": 0,
         "max_retries": 0,
         "timeout": _TIMEOUT_SECONDS,
+        **endpoint.lease,
     }
     if "tools" in request.params:
         # litellm must not call servers that a tool names, and must not load what that takes.

@@ -63,7 +63,8 @@ class Exchange:
     token by token, and `ttft_ms` is then the time until its first one; `body` is the whole. `pause`
     is the number of seconds until used-up rate limits are reset; None if something remains. `sink`
     takes a large answer instead of `body`: each part as it comes in, and no bytes at its end.
-    `batched` says that the answer came in a batch and costs less.
+    `batched` says that the answer came in a batch and costs less, `unwatched` that it is a
+    credential, which no watcher may see.
     """
 
     endpoint: Endpoint | None = None
@@ -80,6 +81,7 @@ class Exchange:
     ttft_ms: float | None = None
     sink: Callable[[bytes], None] | None = None
     batched: bool = False
+    unwatched: bool = False
 
 
 def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:
@@ -267,7 +269,7 @@ class HttpClient:
             problem = error
             raise
         finally:
-            for watcher in _watchers:
+            for watcher in () if exchange.unwatched else _watchers:
                 watcher(method, url, given, body, exchange, problem)
 
     async def _send(
@@ -333,6 +335,10 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
     if is_redirect(response.status):
         exchange.fault = redirect_refused(response.headers.get("Location", ""))
         raise RequestRefused(exchange.fault)
+    lease = exchange.endpoint.lease.values() if exchange.endpoint else ()
+    for secret in lease:
+        # No variable of the environment holds it, so nobody else would know that it is one.
+        body = body.replace(secret.encode(), b"***")
     exchange.body = body if response.status < 400 else body[:MAX_ERROR_BYTES]
 
 

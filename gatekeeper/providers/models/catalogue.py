@@ -24,6 +24,8 @@ class Provider:
     places that their own library reads: profiles, tokens of the machine. `plain_hosts` are the
     services of the machine that provide them by http. `private` are more variables whose values are
     its own. `settings` are the variables that its models also need, which are no secrets.
+    `federated` are the variables that name whom the job may sign in as without a key, and
+    `exchanges` the only hosts that then get the job's identity token.
     """
 
     keys: tuple[str, ...] = ()
@@ -35,6 +37,8 @@ class Provider:
     plain_hosts: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    federated: tuple[str, ...] = ()
+    exchanges: tuple[str, ...] = ()
 
 
 def _compatible(prefix: str, address: str, *more_keys: str) -> Provider:
@@ -60,6 +64,8 @@ _AZURE = Provider(
     ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
     ("AZURE_API_BASE",),
     private=("AZURE_AD_TOKEN", "AZURE_CLIENT_SECRET"),
+    federated=("AZURE_TENANT_ID", "AZURE_CLIENT_ID"),
+    exchanges=("login.microsoftonline.com", "login.microsoftonline.us"),
 )
 _BEDROCK = Provider(
     ("AWS_BEARER_TOKEN_BEDROCK",),
@@ -78,6 +84,8 @@ _BEDROCK = Provider(
     plain_hosts=("169.254.169.254", "169.254.170.2", "169.254.170.23"),
     private=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     settings=("AWS_REGION_NAME",),
+    federated=("AWS_ROLE_ARN",),
+    exchanges=("sts.amazonaws.com", "sts.*.amazonaws.com", "sts.*.amazonaws.com.cn"),
 )
 _VERTEX = Provider(
     addresses=("VERTEXAI_API_BASE",),
@@ -94,6 +102,8 @@ _VERTEX = Provider(
     plain_hosts=("metadata.google.internal", "169.254.169.254"),
     private=("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
     settings=("VERTEXAI_PROJECT", "VERTEXAI_LOCATION"),
+    federated=("GOOGLE_WORKLOAD_IDENTITY_PROVIDER",),
+    exchanges=("sts.googleapis.com", "iamcredentials.googleapis.com"),
 )
 _COHERE_KEYS = ("COHERE_API_KEY", "CO_API_KEY")
 _COHERE = Provider(_COHERE_KEYS, ("COHERE_API_BASE",), hosts=("api.cohere.com", "api.cohere.ai"))

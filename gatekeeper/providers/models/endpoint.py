@@ -28,7 +28,8 @@ class Endpoint:
 
     `model` is the name that litellm gets. `missing` are the variables of which one must hold the
     key, empty if nothing is missing. `foreign` are the secrets of other providers by their
-    variables.
+    variables. `signs_in` says that the identity of the job takes the place of a key; `lease` is
+    what it then got, by the names of litellm's arguments.
     """
 
     model: str
@@ -37,6 +38,8 @@ class Endpoint:
     api_base: str | None
     missing: tuple[str, ...] = ()
     foreign: Mapping[str, str] = field(default_factory=dict, repr=False)
+    signs_in: bool = False
+    lease: Mapping[str, str] = field(default_factory=dict, repr=False)
     _own_address: SplitResult | None = None
 
     def refusal(self, url: str, content: Iterable[bytes]) -> str | None:
@@ -102,13 +105,15 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
             f"have; copy the key again into {' or '.join(provider.keys)}"
         )
     needed = not (key or provider.keyless or any(environ.get(n) for n in provider.private))
+    signs_in = needed and names_identity(provider, environ) and has_identity(environ)
     return Endpoint(
         model=str(name),
         provider=provider,
         api_key=key,
         api_base=address,
-        missing=(provider.keys or provider.private) if needed else (),
+        missing=(provider.keys or provider.private) if needed and not signs_in else (),
         foreign=_foreign(environ, provider),
+        signs_in=signs_in,
         _own_address=_split(model, address) if address else None,
     )
 
@@ -120,6 +125,32 @@ def is_expected_host(host: str, patterns: Iterable[str]) -> bool:
         re.fullmatch("[a-z0-9-]+".join(map(re.escape, pattern.lower().split("*"))), host)
         for pattern in patterns
     )
+
+
+# Without a key, a job signs in with its own identity (`keyless.py`).
+
+
+ID_TOKEN = "GATEKEEPER_ID_TOKEN"  # noqa: S105
+"""The job's identity token itself, on systems that give it in a variable."""
+GITHUB_ID_ADDRESS = "ACTIONS_ID_TOKEN_REQUEST_URL"
+GITHUB_ID_BEARER = "ACTIONS_ID_TOKEN_REQUEST_TOKEN"
+
+
+def has_identity(environ: Mapping[str, str]) -> bool:
+    """Return whether the job has an identity token, or may ask GitHub for one."""
+    on_github = environ.get(GITHUB_ID_ADDRESS) and environ.get(GITHUB_ID_BEARER)
+    return bool(environ.get(ID_TOKEN) or on_github)
+
+
+def names_identity(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """Return whether the environment says whom the job may sign in as at a provider."""
+    return bool(provider.federated) and all(environ.get(name) for name in provider.federated)
+
+
+def exchange_endpoint(model: str, party: Provider, environ: Mapping[str, str]) -> Endpoint:
+    """Return where an identity token may go: the hosts of the party, which may get its own secrets
+    alone."""
+    return Endpoint(model, party, None, None, foreign=_foreign(environ, party))
 
 
 def _foreign(environ: Mapping[str, str], provider: Provider) -> dict[str, str]:
@@ -182,14 +213,15 @@ def require_endpoint(model: str) -> Endpoint:
     except UsageError as error:
         raise CallFailed(str(error), fatal=True, author=True) from error
     if endpoint.missing and not endpoint.provider.ambient:
-        text = f"{model}: no API key; set {' or '.join(endpoint.missing)}"
-        raise CallFailed(text, fatal=True, author=True)
+        raise CallFailed(str(missing_key(model, endpoint)), fatal=True, author=True)
     return endpoint
 
 
 def missing_key(model: str, endpoint: Endpoint) -> UsageError:
     """Return the error that names the variables of which one must hold the key."""
+    whom = " and ".join(endpoint.provider.federated)
+    instead = f", or {whom} and, on GitHub, `permissions: {{id-token: write}}`" if whom else ""
     return UsageError(
         f"{model}: no API key, so no model was called; set {' or '.join(endpoint.missing)} in the "
-        "environment"
+        f"environment{instead}"
     )

@@ -125,6 +125,8 @@ def chat_url(endpoint: Endpoint, provider: str, name: str) -> str | None:
 
 def auth_headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
     """Return the headers of the key and of the account; None if litellm must find them."""
+    if provider == "azure" and endpoint.signs_in:
+        return {"Authorization": f"Bearer {endpoint.lease.get('azure_ad_token', '')}"}
     if provider == "azure":
         return {"api-key": endpoint.api_key} if endpoint.api_key else None
     headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}

@@ -205,7 +205,8 @@ def test_a_missing_key_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     failed = failure(request())
     assert (failed.fatal, failed.author) == (True, True)
-    assert str(failed) == "openai/gpt-4o-mini: no API key; set OPENAI_API_KEY"
+    said = "openai/gpt-4o-mini: no API key, so no model was called; set OPENAI_API_KEY in the"
+    assert str(failed) == f"{said} environment"
 
 
 def required(*models: str, way: Way = ()) -> None:
