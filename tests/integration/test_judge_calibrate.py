@@ -145,6 +145,41 @@ def test_an_uncalibrated_judge_is_noted_and_a_policy_refuses_it_before_any_call(
     assert server.requests == []
 
 
+def test_a_judge_that_passes_everything_is_said_to_be_worthless_everywhere(
+    repository, server, labels, tmp_path, capsys
+) -> None:
+    server._answer = judging(lambda text: True)
+    assert calibrate(repository, labels) == 0
+    wanted = "hardly tells good outputs from bad ones (kappa 0.00, specificity 0 % on 40 labelled"
+    assert wanted in _one_line(capsys.readouterr().out)
+    repository.commit("calibrate", {CALIBRATION: (repository.path / CALIBRATION).read_text()})
+    out = tmp_path / "out"
+    # The objective rests on this judge alone, so it is not met by what the judge says.
+    assert main(["run", "--repo", str(repository.path), "--out", str(out)]) == 0
+    result = json.loads((out / "result.json").read_text("utf-8"))
+    assert result["verdict"] == "inconclusive"
+    (note,) = [r for r in result["contracts"][0]["reasons"] if r["code"] == "uncalibrated"]
+    assert wanted in _one_line(note["text"])
+    for text in (
+        capsys.readouterr().out,
+        (out / "summary.md").read_text("utf-8"),
+        (out / "comment.md").read_text("utf-8"),
+    ):
+        assert wanted in _one_line(text)
+    server.requests.clear()
+    repository.commit("policy", {".github/gatekeeper.yml": "judge: {require_calibration: true}\n"})
+    assert main(["run", "--repo", str(repository.path), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "contracts/polite.yaml:10" in error
+    assert wanted in _one_line(error)
+    assert "choose another judge" in error
+    assert server.requests == []
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("\\", "").split())
+
+
 def test_a_judge_that_changed_is_found_by_its_anchors(repository, server, labels, capsys) -> None:
     assert calibrate(repository, labels, "--check") == 2  # nothing to compare with yet
     assert calibrate(repository, labels) == 0

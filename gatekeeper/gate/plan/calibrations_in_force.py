@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.checks.judged_check import judge_models_of
 from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt, rule_prompt
 from gatekeeper.checks.pair_check import compares_pairs
@@ -24,6 +25,7 @@ from gatekeeper.gate.results.result import Reason
 
 if TYPE_CHECKING:
     from gatekeeper.checks.evaluate import Evaluator
+    from gatekeeper.stats.judges.judge_accuracy import Confusion
 
 # Finds the judges of a contract's checks, and the calibrations that count for them.
 
@@ -98,16 +100,43 @@ def _calibrations(job: Job, evaluation: Evaluation) -> Calibrations:
 
 
 def uncalibrated_reasons(job: Job) -> list[Reason]:
-    """Return a note for judges whose errors are not known. It decides nothing."""
-    names = list(dict.fromkeys(name for e in job.evaluations for name in _uncalibrated(e)))
-    if not names:
-        return []
-    listed = ", ".join(f"`{name}`" for name in names)
-    text = (
-        f"Nobody has measured how often the judges of {listed} are wrong, so their verdicts are "
-        "reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
-    )
-    return [Reason("uncalibrated", text, "pass")]
+    """Return notes for judges whose errors are not known, and for judges whose calibration shows
+    that they are worthless. They decide nothing."""
+    found = dict(item for e in job.evaluations for item in _uncalibrated(e))
+    texts = [fault_text(f"The judge of `{name}`", fault) for name, fault in found.items() if fault]
+    names = [name for name, fault in found.items() if fault is None]
+    if names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        texts.append(
+            f"Nobody has measured how often the judges of {listed} are wrong, so their verdicts "
+            "are reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
+        )
+    return [Reason("uncalibrated", text, "pass") for text in texts]
+
+
+def fault_text(judge: str, fault: tuple[str, str]) -> str:
+    """Return sentences about a judge."""
+    why, fix = fault
+    return f"{judge} counts as not calibrated: {why}. {fix[0].upper()}{fix[1:]}."
+
+
+def calibration_fault(confusion: Confusion) -> tuple[str, str] | None:
+    """Return why a judge counts as not calibrated, because the labels do not show that it tells
+    good outputs from bad ones, and what to do; None if they show that."""
+    if not confusion.is_worthless:
+        return None
+    labels = numbers.count(confusion.labels, "labelled output")
+    kappa, specificity = confusion.kappa(), confusion.specificity()
+    if not kappa or not specificity or not confusion.human_passes:
+        verdict = "passes" if confusion.human_passes else "fails"
+        why = (
+            f"people gave all {labels} the same verdict ({verdict}), so nobody knows how it grades "
+            "other outputs"
+        )
+        return why, "label such outputs too, then calibrate the judge again"
+    figures = f"kappa {kappa.value:.2f}, specificity {numbers.percent(specificity.value)}"
+    why = f"it hardly tells good outputs from bad ones ({figures} on {labels})"
+    return why, "make the judge's criteria clearer or choose another judge, then calibrate again"
 
 
 def calibration_problems(jobs: Iterable[Job], policy: Policy) -> tuple[Problem, ...]:
@@ -121,10 +150,19 @@ def calibration_problems(jobs: Iterable[Job], policy: Policy) -> tuple[Problem, 
     return tuple(dict.fromkeys(found))
 
 
-def _uncalibrated(evaluation: Evaluation) -> Iterator[str]:
+def _uncalibrated(evaluation: Evaluation) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield each judge that counts as not calibrated, and why if it has a calibration."""
     for name in judge_identities(evaluation.contract, evaluation.evaluator):
-        if name not in evaluation.calibrations:
-            yield name
+        found = evaluation.calibrations.get(name)
+        fault = calibration_fault(found.confusion) if found else None
+        if fault or not found:
+            yield name, fault
+
+
+_NO_CALIBRATION = (
+    "the base branch has no file with one",
+    "label outputs, run `gatekeeper judge calibrate`, and merge the file that it writes",
+)
 
 
 def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
@@ -135,17 +173,12 @@ def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
         at = judge.check.position
         path, line, column = (at.path, at.line, at.column) if at else (contract.path, None, None)
         calibration = evaluation.calibrations.get(name)
+        fault = calibration_fault(calibration.confusion) if calibration else None
+        if policy.judge.require_calibration and (fault or calibration is None):
+            why, fix = fault or _NO_CALIBRATION
+            what = f"{POLICY_PATH} requires a calibration, which the check's judge has not: {why}"
+            yield Problem(path, what, fix, line, column, f"check `{name}`")
         if calibration is None:
-            if policy.judge.require_calibration:
-                what = (
-                    "the check's judge has no calibration on the base branch, "
-                    f"but {POLICY_PATH} requires a calibration"
-                )
-                fix = (
-                    "label outputs, run `gatekeeper judge calibrate`, and merge "
-                    "the file that it writes"
-                )
-                yield Problem(path, what, fix, line, column, f"check `{name}`")
             continue
         kappa, least = calibration.confusion.kappa(), policy.judge.min_kappa
         if least is not None and (kappa is None or kappa.value < least):

@@ -16,6 +16,7 @@ from gatekeeper.gate.calibration.judge_agreement import (
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
 from gatekeeper.gate.calibration.run_correction import CorrectedFigure, RunCorrection
 from gatekeeper.gate.objectives.judge_correction import changed_text
+from gatekeeper.gate.plan.calibrations_in_force import calibration_fault, fault_text
 from gatekeeper.reports.document import Block, Column, Paragraph, Quote, Table, Words
 from gatekeeper.reports.formats.result_json import picked
 from gatekeeper.stats.estimate import Estimate
@@ -80,6 +81,9 @@ def describe_agreement(
     if agreement:
         judges = agreement.judges
         yield from _figures(_JUDGES, judges)
+        faults = [(judge.judge, calibration_fault(judge.confusion)) for judge in judges]
+        texts = ((judge, fault_text("", fault)) for judge, fault in faults if fault)
+        yield from (Paragraph((_name(judge), text)) for judge, text in texts)
         yield from _figures(_POSITIONS, [j for j in judges if j.position])
         yield from _figures(_HELD_OUT, [j for j in judges if j.held_out])
         yield from _figures(_SCORES, [j for j in judges if j.scores])

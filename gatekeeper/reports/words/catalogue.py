@@ -294,7 +294,8 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "uncalibrated": ReasonEntry(
         "A judge is not calibrated",
-        "A check uses a model as a judge, but nobody has measured how often this judge is wrong.",
+        "A check uses a model as a judge, but nobody has measured how often this judge is wrong, "
+        "or its calibration shows that it is worthless.",
         "Label outputs with `gatekeeper judge label`, then run `gatekeeper judge calibrate`.",
         "warning",
         noted=True,

@@ -15,6 +15,10 @@ from gatekeeper.stats.intervals.intervals import estimated_rate
 from gatekeeper.stats.judges.agreement import cohen_kappa
 from gatekeeper.stats.paired.mcnemar import Alternative, mcnemar_exact
 
+LEAST_INFORMATION = 0.1
+"""A judge whose sensitivity and specificity add up to less than 1 plus this hardly tells good
+outputs from bad ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
@@ -50,10 +54,28 @@ class Confusion:
         """Return the share of the outputs that people fail and the judge fails too."""
         return estimated_rate(self.true_fail, self.human_fails)
 
+    def accuracy(self) -> tuple[float, float] | None:
+        """Return sensitivity and specificity as numbers; None if the labels lack either verdict, or
+        if the judge hardly tells good outputs from bad ones."""
+        if not self.human_passes or not self.human_fails:
+            return None
+        sensitivity = self.true_pass / self.human_passes
+        specificity = self.true_fail / self.human_fails
+        if sensitivity + specificity - 1 < LEAST_INFORMATION:
+            return None
+        return sensitivity, specificity
+
     def kappa(self) -> Estimate | None:
         """Return Cohen's kappa of the judge with people."""
         human, judge = self.verdicts()
         return cohen_kappa(human, judge)
+
+    @property
+    def is_worthless(self) -> bool:
+        """Return whether the judge hardly agrees with people more often than chance does, as far as
+        the labels show it."""
+        kappa = self.kappa()
+        return kappa is None or kappa.value < LEAST_INFORMATION or self.accuracy() is None
 
     def verdicts(self) -> tuple[list[bool], list[bool]]:
         """Return verdicts of people and of the judge with these counts."""

@@ -15,10 +15,6 @@ from gatekeeper.stats.estimate import Estimate, normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.judge_accuracy import Confusion
 
-LEAST_INFORMATION = 0.1
-"""A judge whose sensitivity and specificity add up to less than 1 plus this says too little of an
-output to be corrected."""
-
 
 def corrected_rate(
     observed: float, units: float, confusion: Confusion, confidence: float = 0.95
@@ -37,7 +33,7 @@ def corrected_rate(
     require_inside("confidence", confidence)
     if units <= 0:
         raise ValueError(f"units: must be above 0, got {units!r}")
-    accuracy = _accuracy(confusion)
+    accuracy = confusion.accuracy()
     if accuracy is None:
         return None
     sensitivity, specificity = accuracy
@@ -58,7 +54,7 @@ def corrected_difference(
     `corrected_rate`.
     """
     require_inside("confidence", confidence)
-    accuracy = _accuracy(confusion)
+    accuracy = confusion.accuracy()
     if accuracy is None:
         return None
     information = sum(accuracy) - 1
@@ -71,16 +67,6 @@ def corrected_difference(
         min(1.0, max(-1.0, value)),
         ConfidenceInterval(max(-1.0, value - half), min(1.0, value + half)),
     )
-
-
-def _accuracy(confusion: Confusion) -> tuple[float, float] | None:
-    if not confusion.human_passes or not confusion.human_fails:
-        return None
-    sensitivity = confusion.true_pass / confusion.human_passes
-    specificity = confusion.true_fail / confusion.human_fails
-    if sensitivity + specificity - 1 < LEAST_INFORMATION:
-        return None
-    return sensitivity, specificity
 
 
 def _shrunk(confusion: Confusion) -> tuple[float, float]:

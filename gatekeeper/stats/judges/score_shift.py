@@ -19,7 +19,8 @@ from gatekeeper.stats.arguments import (
 )
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judges.label_shift import LEAST_INFORMATION, clipped
+from gatekeeper.stats.judges.judge_accuracy import LEAST_INFORMATION
+from gatekeeper.stats.judges.label_shift import clipped
 
 LEAST_LABELS = 10
 """With fewer the line says nothing."""

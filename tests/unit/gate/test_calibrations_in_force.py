@@ -9,6 +9,7 @@ from support.evaluations import evaluation_of
 from support.judged_checks import FakeJudge, with_judge
 from support.outcomes import contract
 
+from gatekeeper import numbers
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.checks.judge_calibration import (
     calibration_path,
@@ -95,6 +96,40 @@ def test_an_uncalibrated_judge_is_noted_and_decides_nothing():
     assert (reason.code, reason.verdict) == ("uncalibrated", "pass")
     assert "`tone`" in reason.text
     assert uncalibrated_reasons(use_calibrations(job(TONE, graded(TONE), None))) == []
+
+
+# Of (people pass, judge passes): how many outputs.
+WORTHLESS = {
+    "passes everything": {(True, True): 20, (False, True): 20},
+    "fails everything": {(True, False): 20, (False, False): 20},
+    "throws a coin": {(True, True): 10, (True, False): 10, (False, True): 10, (False, False): 10},
+    "is upside down": {(True, False): 20, (False, True): 20},
+    "passes nearly everything": {(True, True): 20, (False, True): 19, (False, False): 1},
+    "is lost among good outputs": {(True, True): 50, (True, False): 50, (False, False): 1},
+    "saw no bad output": {(True, True): 40},
+    "saw no good output": {(False, False): 1},
+}
+
+
+def said_of(counts: dict[tuple[bool, bool], int]) -> dict[str, CheckCalibration]:
+    found = graded(TONE)["tone"]
+    pairs = [pair for pair, times in counts.items() for _ in range(times)]
+    labels = tuple(GradedLabel("f1", str(i), *pair) for i, pair in enumerate(pairs))
+    return {"tone": replace(found, labels=labels)}
+
+
+@pytest.mark.parametrize("counts", WORTHLESS.values(), ids=WORTHLESS)
+def test_a_judge_whose_labels_show_that_it_is_worthless_counts_as_not_calibrated(counts):
+    made = use_calibrations(job(TONE, said_of(counts), None))
+    (reason,) = uncalibrated_reasons(made)
+    assert (reason.code, reason.verdict) == ("uncalibrated", "pass")
+    assert "`tone` counts as not calibrated" in reason.text
+    assert numbers.count(sum(counts.values()), "labelled output") in reason.text
+    strict = replace(Policy(), judge=JudgePolicy(require_calibration=True))
+    (problem,) = calibration_problems([made], strict)
+    assert problem.what.partition(": ")[2] in reason.text
+    # What rests on it stays unmeasured: it is not taken as judged.
+    assert in_force(made) == [True]
 
 
 @pytest.mark.parametrize(
