@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ from gatekeeper.runs.execute import execute
 from gatekeeper.runs.run_plan import Keep, MergedWaivers, RunPlan
 
 if TYPE_CHECKING:
+    from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.answers.kept import KeptAnswers
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -50,13 +51,17 @@ Run = RunPush | RunFull
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The job that runs: its inputs, GitHub, and where its commits come from. A job that `is_held`
-    pays for nothing beside its check, which costs nothing either."""
+    """The job that runs: its inputs, GitHub, and where its commits come from.
+
+    A job that `is_held` pays for nothing beside its check, which costs nothing either. `follow`
+    shows on GitHub how far a check is, for at most so many minutes; None shows nothing.
+    """
 
     settings: ActionInputs
     api: RepositoryApi
     checkout: Checkout
     is_held: bool = False
+    follow: Callable[[CheckActivity, float | None], TerminalProgress] | None = None
 
 
 def result_of(job: Job, activity: CheckActivity | Run) -> GateResult:
@@ -87,6 +92,7 @@ def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateR
         # Most pull requests touch no prompt, and need not load what reads a history.
         history=history_of(job, work.policy) if work.trials else None,
         cache=cache,
+        progress=job.follow(activity, work.policy.limits.minutes) if job.follow else None,
         waivers=waivers,
         notices=notices,
         trusted=trusted,

@@ -365,6 +365,7 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
                 context=settings.status_context,
                 target_url=settings.run_url,
             )
+            _end_replaced(settings, activity, api)
         except PublishError as error:
             advice = "If you do not want a commit status, leave the input `status-context` empty"
             _say_warning(f"{error}. {advice}", settings)
@@ -379,6 +380,18 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
         say_annotations([_on_the_run(text)])
         return answer.exit_code or error.exit_code
     return answer.exit_code
+
+
+def _end_replaced(
+    settings: ActionInputs, activity: CheckPullRequest | CheckMergeGroup, api: RepositoryApi
+) -> None:
+    """End the pending status of the commit before the push: its run was cancelled, has died or was
+    held. Raises PublishError."""
+    sha = activity.replaced_sha if isinstance(activity, CheckPullRequest) else None
+    status = api.latest_status(sha, settings.status_context) if sha else None
+    if sha and status is not None and status.state == "pending":
+        text = "This commit was replaced by a push before it was tested"
+        api.set_status(sha, "error", settings.status_context, text, status.target_url)
 
 
 def _post_comment(

@@ -173,7 +173,7 @@ def _measure_now(
     try:
         around = hooks.prepare(around, work, log)
         if plan.terminal:
-            found = asyncio.run(with_signals(client, within))
+            found = asyncio.run(with_signals(client, within, plan.progress))
         else:
             found = run_until_end(without_signals(client, within))
     finally:

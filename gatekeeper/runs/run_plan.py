@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
     from gatekeeper.history.record import Trigger
     from gatekeeper.history.stores.store import HistoryStore
+    from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.answers.kept import KeptAnswers
     from gatekeeper.runs.model_source import ModelSource
 
@@ -122,6 +123,8 @@ class RunPlan:
     """Whether the run is refused if the policy's limit of the month is reached."""
     explain: Explain | None = None
     """Called after the measurement; may call models."""
+    progress: TerminalProgress | None = None
+    """Shows the progress of the run, instead of a terminal's own."""
     terminal: bool = True
     """Without one, no progress is shown and signals are the caller's."""
 

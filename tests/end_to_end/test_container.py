@@ -47,7 +47,7 @@ def test_the_image_checks_a_pull_request(runner: Runner, tmp_path: Path) -> None
     (comment,) = runner.github.comments[7]
     assert comment.edits == 1
     assert "May merge" in comment.body
-    assert [s.state for s in runner.github.statuses] == ["failure", "success"]
+    assert [s.state for s in runner.github.verdicts] == ["failure", "success"]
 
     written = [harmless.workspace / ".gatekeeper", *(harmless.workspace / ".gatekeeper").rglob("*")]
     assert {path.stat().st_uid for path in written} == {USER}
@@ -102,7 +102,7 @@ def test_a_merge_group_and_a_dispatch(runner: Runner, repository: GitRepository)
     group = {"merge_group": {"base_sha": base, "head_sha": merge}, "action": "checks_requested"}
     done = runner.act("merge_group", group, repository, SECRET)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (github.statuses[-1].sha, github.statuses[-1].state) == (merge, "success")
+    assert (github.verdicts[-1].sha, github.verdicts[-1].state) == (merge, "success")
 
     calls = len(model.requests)
     typed = payloads.dispatch(contracts="sentiment")
@@ -131,7 +131,7 @@ def test_a_workflow_calls_the_gate_as_a_workflow(runner: Runner, repository: Git
     done = runner.act("pull_request", pull_request(base, head), repository, SECRET)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Do not merge" in runner.github.comments[7][0].body
-    assert [(s.sha, s.state) for s in runner.github.statuses] == [(head, "failure")]
+    assert [(s.sha, s.state) for s in runner.github.verdicts] == [(head, "failure")]
     assert "uploaded comment.md" in done.stdout
 
 
@@ -171,4 +171,4 @@ def test_the_action_built_from_its_source(runner: Runner, repository: GitReposit
     assert "Do not merge" in runner.github.comments[7][0].body
     files = "comment.md fixtures.csv junit.xml report.html result.json samples.csv samples.jsonl"
     assert f"{files} summary.md" in done.stdout
-    assert [(s.sha, s.state) for s in runner.github.statuses] == [(head, "failure")]
+    assert [(s.sha, s.state) for s in runner.github.verdicts] == [(head, "failure")]

@@ -138,7 +138,7 @@ def test_the_second_stage_checks_and_a_command_waives(runner: Runner, remote: Re
     done = stage.run_check()
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Do not merge" in stage.own[0]
-    assert [(s.sha, s.state) for s in stage.github.statuses] == [(remote.head, "failure")]
+    assert [(s.sha, s.state) for s in stage.github.verdicts] == [(remote.head, "failure")]
 
     done = stage.say("/gatekeeper explain sentiment")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -55,7 +55,7 @@ def test_a_broken_prompt_fails(
     assert comment.body.startswith("<!-- gatekeeper:gatekeeper -->\n")
     assert "Do not merge" in comment.body
     assert change.head[:7] in comment.body
-    (status,) = github.statuses
+    (status,) = github.verdicts
     assert (status.sha, status.state) == (change.head, "failure")
     assert status.target_url == "https://github.com/octo/prompts/actions/runs/42"
     log = capsys.readouterr().out
@@ -78,7 +78,7 @@ def test_a_harmless_change_passes_and_the_comment_is_updated(
     (comment,) = github.comments[7]
     assert comment.edits == 1
     assert "May merge" in comment.body
-    assert [s.state for s in github.statuses] == ["failure", "success"]
+    assert [s.state for s in github.verdicts] == ["failure", "success"]
 
 
 @pytest.mark.long
@@ -93,7 +93,7 @@ def test_a_change_without_prompts_is_quiet(
     program += f"sys.exit(','.join(set('{heavy}'.split()) & set(sys.modules)) or None)"
     again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (again.returncode, again.stderr) == (0, "")
-    assert github.statuses[0].state == "success"
+    assert github.verdicts[0].state == "success"
 
 
 def test_a_broken_contract_is_the_authors_mistake(
@@ -102,7 +102,7 @@ def test_a_broken_contract_is_the_authors_mistake(
     change = propose(tmp_path, {"contracts/sentiment.yaml": "contract: 1\nnmae: x\n"})
     assert act(change) == 2
     assert "Invalid input" in github.comments[7][0].body
-    assert github.statuses[0].state == "error"
+    assert github.verdicts[0].state == "error"
     assert "::error file=contracts/sentiment.yaml,title=Contract" in capsys.readouterr().out
 
 
@@ -184,7 +184,7 @@ def test_a_merge_group_is_checked_without_a_comment(
     changed = {"GITHUB_EVENT_NAME": "merge_group", "GITHUB_EVENT_PATH": str(event)}
     assert act(change, changed=changed) == 1
     assert github.comments[7] == []
-    assert [(s.sha, s.state) for s in github.statuses] == [(change.merge, "failure")]
+    assert [(s.sha, s.state) for s in github.verdicts] == [(change.merge, "failure")]
 
 
 def test_a_dispatch_runs_the_suite(

@@ -157,7 +157,7 @@ def test_the_second_stage_checks_the_forks_pull_request(
 ) -> None:
     assert checked_pull.act("workflow_run", forked(checked_pull, github)) == 1
     assert "Do not merge" in checked_pull.own[0]
-    assert [(s.sha, s.state) for s in github.statuses] == [(checked_pull.change.head, "failure")]
+    assert [(s.sha, s.state) for s in github.verdicts] == [(checked_pull.change.head, "failure")]
 
 
 def test_of_several_pull_requests_from_one_branch_the_first_is_checked(

@@ -58,7 +58,7 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
     assert ("Do not merge" in comment) == (verdict == "fail")
     assert "The reports could not be written" in comment
     assert "result.json" in comment
-    assert github.statuses[0].state == state
+    assert github.verdicts[0].state == state
     found = outputs(tmp_path)
     assert (found["verdict"], found["exit-code"]) == (verdict, str(code))
     assert "result-path" not in found

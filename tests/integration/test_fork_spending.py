@@ -61,7 +61,7 @@ def test_an_expensive_contract_is_answered_without_a_call(
     assert "may take 4,800 calls, but the base policy allows 2,000" in comment
     assert REFUSED in comment
     assert "limits.calls" in comment
-    assert [(s.sha, s.state) for s in github.statuses] == [(checked_pull.change.head, "error")]
+    assert [(s.sha, s.state) for s in github.verdicts] == [(checked_pull.change.head, "error")]
     assert "\nerror\n" in (checked_pull.folder / "output").read_text()
 
 

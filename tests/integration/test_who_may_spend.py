@@ -49,7 +49,7 @@ def test_a_draft_is_forecast_and_not_tested(
     assert job.run(change, {"draft": True}) == 0
     assert len(model.requests) == 2 * FEW
     assert "May merge" in github.comments[7][0].body
-    assert [s.state for s in github.statuses] == ["pending", "success"]
+    assert [s.state for s in github.verdicts] == ["success"]
 
 
 def test_a_draft_is_tested_if_the_workflow_says_so(

@@ -94,6 +94,11 @@ class FakeGithub(LocalServer, Reviews, Branches):
         self.read_only = False
         self._next_id = 1000
 
+    @property
+    def verdicts(self) -> list[FakeStatus]:
+        """The commit statuses that end a run."""
+        return [status for status in self.statuses if status.state != "pending"]
+
     def pull_request(self, number: int, head_sha: str, **fields: Any) -> FakePull:
         """Open a pull request, or push to it."""
         self.pulls[number] = FakePull(number, head_sha, **fields)

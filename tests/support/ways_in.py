@@ -250,7 +250,7 @@ def _act(
         leave_out_pauses(patch)
         code = action.main()
         comments = [comment.body for comment in github.comments[NUMBER] if comment.author == BOT]
-        statuses = [status.description for status in github.statuses]
+        statuses = [status.description for status in github.verdicts]
     summary, outputs = folder / "summary", folder / "output"
     return (
         code,

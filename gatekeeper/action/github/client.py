@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from gatekeeper.errors import PublishError
 
@@ -91,6 +92,14 @@ class PullRequestApi:
         self._repository: Repository | None = None
         self._comments: dict[int, IssueComment] = {}
         self._login: str | None = None
+
+    def without_waiting(self) -> Self:
+        """Return the same calls for another thread, none of which is made again."""
+        made = copy(self)
+        made._client = made._repository = None
+        made._comments = {}
+        made._sleep = _give_up
+        return made
 
     @tried_again("read the pull request", "pull-requests: read")
     def head_sha(self, number: int) -> str:
@@ -233,6 +242,10 @@ class PullRequestApi:
                 raise PublishError(f"could not {what}: {why}") from cause
             self._sleep(wait)
             waited += wait
+
+
+def _give_up(_: float) -> None:
+    raise PublishError("GitHub asks to wait")
 
 
 def seconds_to_wait(

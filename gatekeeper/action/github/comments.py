@@ -6,6 +6,7 @@ stays the same: a branch rule requires the job's own exit code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,35 @@ def publish_comment(
     written = text if isinstance(text, str) else text(CommentPlace(existing, current))
     body = comment_body(written, checked.head_sha, current, marker)
     return _put(api, checked.number, marker, body, existing)
+
+
+def publish_progress(
+    api: PullRequestApi, number: int, head_sha: str, text: str, *, mode: CommentMode, marker: str
+) -> None:
+    """Show how far a run is above the comment's last result, or in a new comment if the mode does
+    not wait for the verdict. A newer push is not disturbed. Raises PublishError."""
+    if mode == "off" or api.head_sha(number) != head_sha:
+        return
+    existing = api.find_comment(number, marker)
+    if existing is None and mode == "failures":
+        return
+    quoted = "".join(f"> {line}\n" for line in text.splitlines())
+    shown = f"{_PROGRESS}> [!NOTE]\n{quoted}{_PROGRESS}"
+    if existing is None:
+        _put(api, number, marker, marked_body([marker, head_marker(head_sha)], shown), None)
+        return
+    first, *rest = _SHOWN_PROGRESS.sub("", existing.body).splitlines(keepends=True)
+    _put(
+        api,
+        number,
+        marker,
+        first + shown + cut("".join(rest), COMMENT_LIMIT - len(first + shown), CUT_NOTE),
+        existing,
+    )
+
+
+_PROGRESS = "<!-- gatekeeper-progress -->\n"
+_SHOWN_PROGRESS = re.compile(f"{_PROGRESS}.*?{_PROGRESS}", re.DOTALL)
 
 
 def post_or_update(api: PullRequestApi, number: int, marker: str, body: str) -> Comment:

@@ -16,6 +16,7 @@ from gatekeeper.action.github.client import tried_again
 from gatekeeper.action.github.review_comments import ReviewApi
 
 if TYPE_CHECKING:
+    from github.CommitStatus import CommitStatus
     from github.IssueComment import IssueComment
     from github.PullRequest import PullRequest
 
@@ -168,18 +169,22 @@ class RepositoryApi(ReviewApi):
         return tuple(sorted(found, key=lambda run: run.created, reverse=True))
 
     @tried_again("read the commit statuses", "statuses: read")
-    def run_of_status(self, sha: str, context: str) -> int | None:
-        """Return the workflow run that the gate's latest status with that name links to."""
+    def latest_status(self, sha: str, context: str) -> CommitStatus | None:
+        """Return the gate's own latest status of the commit with that name."""
         from github.CommitStatus import CommitStatus
         from github.PaginatedList import PaginatedList
 
         # PyGithub asks by an address that GitHub no longer describes.
         address = f"{self._repo().url}/commits/{sha}/statuses"
-        for status in PaginatedList(CommitStatus, self._github().requester, address, None):
-            if status.context == context and self._is_own_account(status.creator):
-                found = _RUN_ADDRESS.search(status.target_url or "")
-                return int(found[1]) if found else None
-        return None
+        found = PaginatedList(CommitStatus, self._github().requester, address, None)
+        own = (s for s in found if s.context == context and self._is_own_account(s.creator))
+        return next(own, None)
+
+    def run_of_status(self, sha: str, context: str) -> int | None:
+        """Return the workflow run that the gate's latest status with that name links to."""
+        status = self.latest_status(sha, context)
+        found = _RUN_ADDRESS.search(status.target_url or "") if status else None
+        return int(found[1]) if found else None
 
     @tried_again("read the workflow run", "actions: read")
     def workflow_run(self, run: int) -> WorkflowRun:
