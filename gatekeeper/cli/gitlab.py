@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlsplit
 
 from gatekeeper.errors import PublishError, UsageError
+from gatekeeper.reports.markdown.since import since_last_push
 from gatekeeper.reports.markers import (
     comment_marker,
     head_marker,
@@ -28,6 +29,7 @@ BACKOFF_S = (1.0, 4.0, 10.0)
 MAX_BYTES = 20_000_000
 _PER_PAGE = 100
 _MOST_PAGES = 100
+_LONGEST_NOTE = 1_000_000
 _RETRIED = {429, 500, 502, 503, 504}
 
 
@@ -220,6 +222,7 @@ def _publish(api: MergeRequestApi, marker: str, sha: str, body: str, *, newswort
     if note is None:
         api.create_note(marker, body)
         return "comment posted"
+    body = since_last_push(body, note.body, _LONGEST_NOTE)
     if note.body == body:
         return "comment is up to date"
     known = read_head(note.body)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from gatekeeper.action.github.client import Comment, PullRequestApi
 from gatekeeper.action.inputs import CommentMode
+from gatekeeper.reports.markdown.since import since_last_push
 from gatekeeper.reports.markers import head_marker
 
 # Shortens a text to the length that GitHub accepts.
@@ -125,6 +126,7 @@ def _put(
     """Create the comment or update the existing one; return it and a line for the log."""
     if existing is None:
         return api.create_comment(number, marker, body), "comment posted"
+    body = since_last_push(body, existing.body, COMMENT_LIMIT)
     if existing.body == body:
         return existing, "comment is up to date"
     return api.update_comment(existing, body), "comment updated"

@@ -12,6 +12,7 @@ from gatekeeper.reports.markdown.names import pages
 from gatekeeper.reports.markdown.page import Page, alert, byte_length
 from gatekeeper.reports.markdown.revert import add_reverts
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
+from gatekeeper.reports.markdown.since import ROOM, state_line
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
 from gatekeeper.reports.words.headline import headline, lead
 
@@ -55,7 +56,19 @@ def comment_text(
 ) -> str:
     """Render the comment without its marker. `suggested` says that reverts are also suggested on
     the lines of the pull request, if they can be."""
-    return compose(result, notices, limit=limit, depth=_COMMENT_DEPTH, suggested=suggested)
+    state = state_line(result)
+    if 10 * (len(state) + ROOM) > limit:
+        state = ""
+    # The next comment on the pull request takes the state over, and has a sentence about it.
+    room = ROOM + len(state) if state else 0
+    return compose(
+        result,
+        notices,
+        limit=limit - room,
+        depth=_COMMENT_DEPTH,
+        suggested=suggested,
+        state=state,
+    )
 
 
 def compose(
@@ -66,10 +79,12 @@ def compose(
     depth: Depth,
     size: Callable[[str], int] = len,
     suggested: bool = False,
+    state: str = "",
 ) -> str:
     """Write the answer without the marker.
 
-    The worst findings are added first, so that they are not cut.
+    The worst findings are added first, so that they are not cut. `state` is the hidden line under
+    the verdict.
     """
     ending = f"<sub>{footer(result, __version__)}</sub>"
     page = Page(limit - size(ending) - size(_CUT) - 8, size)
@@ -78,8 +93,8 @@ def compose(
     # Nothing to look at, and so no box.
     is_quiet = result.verdict == "pass" and not result.contracts
     page.add("\n\n".join(said) if is_quiet else alert(_ALERTS[result.verdict], said))
-    if pages(result):
-        page.add(pages(result))
+    for line in filter(None, (state, pages(result))):
+        page.add(line)
     add_glance(page, result)
     add_reverts(page, result, suggested=suggested)
     if result.contracts:
