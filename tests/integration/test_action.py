@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -78,6 +79,8 @@ def test_a_harmless_change_passes_and_the_comment_is_updated(
     (comment,) = github.comments[7]
     assert comment.edits == 1
     assert "May merge" in comment.body
+    since = r"\*\*Since `\w{10}`\*\* \(❌ fail\): fixtures that fail: \d no longer, "
+    assert re.search(since, comment.body)
     assert [s.state for s in github.verdicts] == ["failure", "success"]
 
 

@@ -56,7 +56,7 @@ def since_last_push(body: str, before: str, limit: int) -> str:
     """
     then, found = _read(before), _STATE.search(body)
     now = _read(body)
-    if then is None:
+    if then is None or (found and found[0] in before):  # it is the comment before, and more
         return body
     if now is None or found is None:
         return _within(f"{body}\n{_line(then)}\n", body, limit)

@@ -92,6 +92,11 @@ def test_an_error_or_progress_forgets_nothing() -> None:
     )
 
 
+def test_progress_above_the_comment_before_says_nothing_twice() -> None:
+    body = after(check(A, "BBP"), check(B, "BPP"))
+    assert since_last_push(f"> 40 of 100 calls\n\n{body}", body, LIMIT).count("**Since") == 1
+
+
 def test_of_too_many_fixtures_only_the_numbers_are_compared() -> None:
     body = after(check(A, "B" * 900), check(B, "P" * 900))
     assert said(body).startswith("**Since `aaaaaaaaaa`** (❌ fail): calls 100 → 100")
