@@ -63,7 +63,7 @@ def flickering_fixtures(
 
 def _fixture(key: str, counts: Sequence[Count | None]) -> FlickeringFixture:
     known = [count for count in counts if count is not None]
-    states = tuple([_state(count) for count in counts])
+    states = tuple([state_of(count) for count in counts])
     settled = [state for state in states if state in ("passed", "failed")]
     changes = states.count("mixed")
     changes += sum(before != after for before, after in pairwise(settled))
@@ -76,7 +76,8 @@ def _fixture(key: str, counts: Sequence[Count | None]) -> FlickeringFixture:
     )
 
 
-def _state(count: Count | None) -> FixtureState | None:
+def state_of(count: Count | None) -> FixtureState | None:
+    """Return what a run showed of a fixture; None if it was not measured."""
     events, failed = count or (0, 0)
     if not events:
         return None

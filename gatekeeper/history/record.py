@@ -257,8 +257,18 @@ def gating_history(records: Iterable[Record]) -> GatingHistory:
     return found
 
 
-def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
+_MOST_BY_FIXTURE = 30
+"""The latest runs of a contract of which reports show each fixture."""
+
+
+def past_runs(records: Sequence[Record]) -> tuple[PastRun, ...]:
     """Return what reports show of earlier runs, in the order of the records."""
+    later = Counter(record.contract for record in records)
+    latest = set()
+    for record in records:
+        later[record.contract] -= 1
+        if later[record.contract] < _MOST_BY_FIXTURE:
+            latest.add(id(record))
     return tuple(
         PastRun(
             contract=record.contract,
@@ -271,6 +281,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
             fixtures=len(record.fixtures),
             selftest=record.selftest,
             prompt_digest=record.prompt_digest,
+            by_fixture=record.fixtures if id(record) in latest else {},
         )
         for record in records
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper.contract.values.trial import CheckResult
 from gatekeeper.gate.results.result import GateResult
+from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.html import render_html
 
 if TYPE_CHECKING:
@@ -50,8 +52,13 @@ class Visit:
         return self
 
     def samples(self) -> Visit:
-        self.page.locator("#fixtures > li").first.wait_for()
+        self.page.locator("#fixtures tr").first.wait_for()
         return self
+
+    def cells(self, fixture: str) -> list[str]:
+        """The texts of the row of a fixture, without its name."""
+        row = self.page.locator("#fixtures tr", has_text=fixture).first
+        return [" ".join(text.split()) for text in row.locator("td").all_inner_texts()]
 
     def _asked(self, url: str, own: str) -> None:
         if url.partition("#")[0] != own:
@@ -133,7 +140,7 @@ def test_fixtures_are_found_by_what_was_asked_and_answered(visit: Visit) -> None
 
     page = visit.page
     page.locator("#text").fill("order 17.")
-    expect(page.locator("#fixtures > li")).to_have_count(1)
+    expect(page.locator("#fixtures tr")).to_have_count(1)
     assert fixtures(page) == ["account-0017"]
     assert page.locator("#found").inner_text() == "1 of 60 fixtures"
     page.locator("#reset").click()
@@ -154,16 +161,145 @@ def test_pages_turn_and_hold_every_fixture_once(visit: Visit) -> None:
         page.locator("#next").click()
         seen += fixtures(page)
     assert len(seen) == len(set(seen)) == 60
-    assert page.locator("#page").inner_text() == "Page 3 of 3"
+    assert page.locator("#page").inner_text() == "Page 2 of 2"
 
 
-def test_a_cell_of_the_failures_leads_to_its_fixtures(visit: Visit) -> None:
+def test_a_cell_of_the_matrix_has_the_samples_of_both_arms(
+    visit: Visit, result: GateResult
+) -> None:
+    def passed(fixture: str, check: str, arm: str) -> str:
+        found = [
+            said.passed
+            for outcome in result.outcomes
+            for said in outcome.check_results
+            if (outcome.sample.trial.fixture, said.check, outcome.sample.trial.arm)
+            == (fixture, check, arm)
+            if outcome.sample.trial.contract == "triage"
+        ]
+        return f"{found.count(True)}/{len(found)}"
+
+    visit.page.locator("#evaluation").select_option(label="triage")
+    heads = visit.page.locator("#matrix thead th").all_inner_texts()
+    assert [head.splitlines()[0] for head in heads[2:5]] == [
+        "is JSON",
+        "names the queue",
+        "is short",
+    ]
+    for name in fixtures(visit.page):
+        for place, check in enumerate(("is JSON", "names the queue", "is short"), 1):
+            base, head = (passed(name, check, arm) for arm in ("base", "head"))
+            assert visit.cells(name)[place] == (head if base == head else f"{base} → {head}")
+
+
+def test_a_share_of_a_category_leads_to_its_fixtures(visit: Visit, result: GateResult) -> None:
     page = visit.page
-    page.locator("td[data-row=billing][data-column='is JSON'] button").first.click()
+    evaluated = [
+        said.passed
+        for outcome in result.outcomes
+        for said in outcome.check_results
+        if outcome.sample.trial.contract == "triage" and outcome.sample.trial.arm == "head"
+        if outcome.sample.trial.fixture.startswith("billing") and said.check == "is JSON"
+    ]
+    page.locator("#evaluation").select_option(label="triage")
+    row = page.locator("#categories tr", has=page.get_by_role("rowheader", name="billing"))
+    share = row.get_by_title("is JSON")
+    assert f"{evaluated.count(False)} of {len(evaluated)}" in share.inner_text()
+    share.click()
     assert page.locator("#category option:checked").inner_text() == "billing"
     assert page.locator("#check option:checked").inner_text() == "is JSON"
     assert fixtures(page)
-    assert page.evaluate("document.activeElement.id") == "samples-title"
+    assert page.evaluate("document.activeElement.className") == "fixture"
+
+
+def test_arrow_keys_move_between_fixtures_and_escape_closes(visit: Visit) -> None:
+    page = visit.page
+    names = fixtures(page)
+    active = "document.activeElement.closest('tr').querySelector('b').textContent"
+    page.locator(".fixture").first.focus()
+    for key, place in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", -1)):
+        page.keyboard.press(key)
+        assert page.evaluate(active) == names[place]
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.detail') !== null")
+    page.keyboard.press("Escape")
+    assert page.locator(".detail").count() == 0
+    assert page.evaluate(active) == names[0]
+
+
+def test_past_runs_stand_beside_a_fixture(
+    browser: Browser, result: GateResult, tmp_path: Path
+) -> None:
+    key = fixture_key("billing-0012")
+    counts = [(3, 0)] * 5 + [(3, 3), (3, 1)]
+    runs = [
+        replace(run, by_fixture={key: count})
+        for run, count in zip(past(runs=7), counts, strict=True)
+    ]
+    path = tmp_path / "report.html"
+    path.write_text(render_html(replace(result, past=tuple(runs))), "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        page.locator("#evaluation").select_option(label="triage")
+        said = "past runs, oldest first: 5 passed, 1 failed, 1 mixed"
+        row = page.locator("#fixtures tr", has_text="billing-0012")
+        assert row.get_by_role("img", name=said).count() == 1
+        page.locator("#state").select_option("unsteady")
+        assert fixtures(page) == ["billing-0012"]
+        page.locator(".fixture").click()
+        assert (
+            "passed in 5 of 7 runs of the default branch since 2026-01-31, failed in 1 "
+            "(2026-02-05), failed in some samples in 1 (2026-02-06)"
+        ) in page.locator(".detail").inner_text()
+        assert visit.faults == []
+
+
+def test_what_is_shown_is_saved_as_csv_and_json(visit: Visit, tmp_path: Path) -> None:
+    page = visit.page
+    page.locator("#evaluation").select_option(label="triage")
+    page.locator("#state").select_option("broke")
+    names = fixtures(page)
+    saved = []
+    for name in ("CSV", "JSON"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save as {name}").click()
+        assert download.value.suggested_filename == f"results-triage.{name.lower()}"
+        download.value.save_as(tmp_path / name)
+        saved.append((tmp_path / name).read_text("utf-8"))
+    rows = list(csv.DictReader(saved[0].splitlines()))
+    assert [row["fixture"] for row in rows] == names
+    documents = json.loads(saved[1])
+    for row, document in zip(rows, documents, strict=True):
+        assert document["fixture"] == row["fixture"]
+        assert document["result"] == "broke"
+        counts = [
+            row[f"is JSON: {arm} {what}"]
+            for arm in ("base", "head")
+            for what in ("passed", "samples")
+        ]
+        assert list(map(int, counts)) == document["checks"]["is JSON"]
+        assert row["head_passed"] == "false"
+
+
+def test_more_checks_than_fit_are_shown_on_request(
+    browser: Browser, result: GateResult, tmp_path: Path
+) -> None:
+    def with_checks(outcome: Any) -> Any:
+        more = tuple(CheckResult(f"check {number}", True) for number in range(10))
+        return replace(outcome, check_results=(*more, *outcome.check_results))
+
+    many = replace(result, outcomes=tuple(map(with_checks, result.outcomes)))
+    path = tmp_path / "report.html"
+    path.write_text(render_html(many), "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        heads = page.locator("#matrix thead th")
+        assert heads.count() == 2 + 8
+        assert heads.nth(2).inner_text() == "is JSON"  # what fails comes first
+        page.get_by_role("button", name="Show all 13 checks").click()
+        assert heads.count() == 2 + 13
+        assert visit.faults == []
 
 
 def test_whole_prompts_are_compared_word_by_word(visit: Visit) -> None:
@@ -249,7 +385,7 @@ def anchored(browser: Browser, path: Path, anchor: str, into: list[Any]) -> None
         page.emulate_media(reduced_motion="reduce")
         page.on("pageerror", lambda error: into.append(error))
         page.goto(f"{path.as_uri()}#{anchor}")
-        page.locator("#fixtures > li").first.wait_for()
+        page.locator("#fixtures tr").first.wait_for()
         into.append(page.locator(".fixture[aria-expanded=true] b").all_inner_texts())
         into.append(page.locator("#found").inner_text())
         into.append(page.locator("#evaluation option:checked").inner_text())
@@ -352,7 +488,7 @@ def test_hostile_text_is_shown_and_does_nothing(
         visit = Visit(page).open(path).samples()
         page.locator(".fixture").first.click()
         page.get_by_role("button", name="Compare whole prompts").first.click()
-        page.locator("td[data-row] button").first.click()
+        page.locator("#categories button").first.click()
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
         text = page.locator("body").inner_text()
         assert page.evaluate("window.owned") is None
@@ -399,7 +535,7 @@ def test_what_does_not_fit_is_told(browser: Browser, result: GateResult, tmp_pat
         assert "samples.jsonl" in note
         broke = sum(f.change == "broke" for f in result.contracts[0].fixtures)
         page.locator("#state").select_option("broke")
-        assert page.locator("#fixtures > li").count() == min(25, broke)
+        assert page.locator("#fixtures tr").count() == min(50, broke)
         assert visit.faults == []
 
 
@@ -412,15 +548,11 @@ def test_of_one_revision_no_sample_speaks_of_a_base(browser: Browser, tmp_path: 
         visit = Visit(page).open(path).samples()
         page.locator("#state").select_option("failing")
         page.locator(".fixture").first.click()
-        assert re.fullmatch(r"\d/2", page.locator(".fixture .tally").first.inner_text())
+        assert re.fullmatch(r"\d/2", page.locator("#fixtures .tally").first.inner_text())
         assert set(page.locator(".card-head b").all_inner_texts()) == {"head"}
         shown = page.locator("#fixtures").inner_text()
         assert not re.search(r"\bbase\b", shown, re.IGNORECASE)
         assert visit.faults == []
-
-
-def test_a_closed_fixture_names_the_check_that_fails(visit: Visit) -> None:
-    assert "is JSON" in visit.page.locator(".fixture .failing").first.inner_text()
 
 
 def test_a_phone_shows_the_verdict_of_every_contract(browser: Browser, report: Path) -> None:

@@ -60,6 +60,9 @@ class PastRun:
     selftest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """How often the gate blocked changes that were made up (gate/selftest.py)."""
     prompt_digest: str | None = None
+    by_fixture: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The samples of each fixture, by its key in the history, and those that failed; only of the
+    latest runs."""
 
     @property
     def success_rate(self) -> float | None:

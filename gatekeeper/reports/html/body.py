@@ -12,13 +12,10 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.objectives.error_budgets import by_pressure
-from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, PastRun
-from gatekeeper.reports.document import Cell, heat_map
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html import charts
 from gatekeeper.reports.html.page import render_template
-from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
 from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
 from gatekeeper.reports.markdown.glance import at_a_glance
@@ -100,7 +97,6 @@ def _section(
         "changes": prompt_changes(contract),
         "charts": _charts(contract, past, budgets, own),
         "budgets": shares_left,
-        "clusters": failure_clusters(own.fixtures, own.outcomes) if own else "",
         "decided": "\n".join(decided),
         "evaluations": [(evaluated.index(j), len(j.fixtures)) for j in mine],
     }
@@ -178,56 +174,3 @@ def _arms(contract: ContractResult) -> list[tuple[Arm, ArmResult]]:
         ("head", contract.head),
     )
     return [(label, arm) for label, arm in both if arm]
-
-
-_MOST_CATEGORIES, _MOST_CHECKS = 24, 12
-_UNNAMED = "(no category)"
-
-
-def failure_clusters(
-    fixtures: Sequence[FixtureResult], outcomes: Mapping[str, Sequence[Outcome]]
-) -> Markup:
-    """Render the failures on head: a row for each category, a column for each check, the worst
-    first.
-
-    Empty if no check fails on head. A cell is the share of head's evaluated samples that fail.
-    """
-    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for fixture in fixtures:
-        category = fixture.category or _UNNAMED
-        for outcome in outcomes.get(fixture.id, ()):
-            if outcome.sample.trial.arm == "head":
-                for check_result in outcome.check_results:
-                    if check_result.passed is not None:
-                        tally = counts[category, check_result.check]
-                        tally[0] += not check_result.passed
-                        tally[1] += 1
-    rows, columns = (_worst(counts, at) for at in (0, 1))
-    if not columns:
-        return Markup()
-    cells = {
-        key: Cell(
-            numbers.percent(failed / evaluated),
-            (f"{failed:,} of {evaluated:,}",),
-            level=failed / evaluated,
-        )
-        for key, (failed, evaluated) in counts.items()
-    }
-    caption = "Share of head's samples that fail, by category and check"
-    shown = Html().table(
-        heat_map(caption, cells, rows[:_MOST_CATEGORIES], columns[:_MOST_CHECKS], corner="Category")
-    )
-    rest = max(0, len(rows) - _MOST_CATEGORIES), max(0, len(columns) - _MOST_CHECKS)
-    if not any(rest):
-        return shown
-    categories = numbers.count(rest[0], "category", "categories")
-    left = f"{categories} and {numbers.count(rest[1], 'check')} with fewer failures are not shown."
-    return shown + Markup('<p class="quiet">{}</p>').format(left)
-
-
-def _worst(counts: Mapping[tuple[str, str], Sequence[int]], at: int) -> list[str]:
-    """Return the names with failures, those with the most first."""
-    totals: dict[str, int] = defaultdict(int)
-    for names, (failed, _) in counts.items():
-        totals[names[at]] += failed
-    return sorted((n for n in totals if totals[n]), key=lambda name: (-totals[name], name))

@@ -118,12 +118,9 @@ class Html:
 
     def _row(self, row: Row, table: Table) -> str:
         first, *others = (c if isinstance(c, Cell) else Cell(c) for c in row.cells)
-        name = self.plain(first.words, whole=True)
         cells = [f'<th scope="row"{self._key(first, table)}>{self._inside(first)}</th>']
         for cell, column in zip(others, table.titles[1:], strict=True):
-            place = _right(column.right)
-            if table.kind == "heat":
-                place = _heat(cell, name, self.plain(column.title, whole=True))
+            place = _heat(cell) if table.kind == "heat" else _right(column.right)
             cells.append(f"<td{place}{self._key(cell, table)}>{self._inside(cell)}</td>")
         tone = "" if row.tone == "plain" else f' class="{row.tone}"'
         return f"<tr{tone}>{''.join(cells)}</tr>"
@@ -158,11 +155,7 @@ def _right(right: bool) -> str:
     return ' class="right"' if right else ""
 
 
-def _heat(cell: Cell, row: str, column: str) -> str:
-    """Return the attributes of a cell of a heat map. The script links those with failures to their
-    fixtures."""
+def _heat(cell: Cell) -> str:
+    """Return the class of a cell of a heat map."""
     level = "none" if cell.level is None else f"h{round(min(1, max(0, cell.level)) * STEPS)}"
-    fails = ' data-fails=""' if cell.level else ""
-    marked = " marked" if cell.marked else ""
-    where = f'data-row="{escape(row)}" data-column="{escape(column)}"'
-    return f' class="{level}{marked}"{fails} {where}'
+    return f' class="{level}{" marked" if cell.marked else ""}"'

@@ -9,12 +9,15 @@ The document is made of tables, because ten thousand objects repeat their keys t
 | --- | --- |
 | `texts` | every text once; the others are indices into it, -1 for none |
 | `cut` | index of a text that was too long -> how many characters are missing |
-| `evaluations` | one for each contract that evaluated: `name`, `prompts` (base, head), `fixtures` |
+| `evaluations` | one for each contract that evaluated |
 
-A fixture is `[id, category, change, base tally, head tally, base passed, head passed, notes,
-input of base, input of head, errors, samples]`, a sample `[arm, repetition, passed, output, raw
-output, facts, error, repairs, check_results]`, a check_result `[check, passed, message, severity,
-votes of judges]`.
+An evaluation has `name`, `prompts` (base, head), `checks`, `runs` (the days of past runs) and
+`fixtures`. A check is `[name, severity]`. A fixture is `[id, category, change, base tally, head
+tally, base passed, head passed, notes, input of base, input of head, errors, cells, past,
+samples]`. A cell is `[check, passed and measured samples of base, the same of head]`; `past` has a
+letter for each past run: `p` passed, `f` failed, `m` both, `-` not measured. A sample is `[arm,
+repetition, passed, output, raw output, facts, error, repairs, check_results]`, a check_result
+`[check, passed, message, severity, votes of judges]`.
 """
 
 from __future__ import annotations
@@ -27,15 +30,24 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatekeeper import numbers
 from gatekeeper.contract.calls.calls import known_messages, spoken, step_names
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Message, Severity
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
-from gatekeeper.gate.results.parts import FixtureResult
-from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, UnderBase
+from gatekeeper.gate.results.parts import FixtureResult, Tally
+from gatekeeper.gate.results.result import (
+    ArmResult,
+    ContractResult,
+    GateResult,
+    PastRun,
+    UnderBase,
+)
+from gatekeeper.history.flickering import state_of
+from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.escape import clip, visible
+from gatekeeper.reports.words.check_tallies import CheckTally, check_tallies
 from gatekeeper.reports.words.comparison_text import base_contract_label
 from gatekeeper.reports.words.evidence import prompt_texts
 from gatekeeper.reports.words.ranking import by_loss, by_severity
@@ -89,6 +101,8 @@ PROMPT_LIMIT = 100_000
 _NAME_LIMIT = 200
 _EARLIER_ANSWER = 200
 """Characters of an answer before the last one of a conversation."""
+_ROWS_SHARE = 0.5
+"""The largest share of the room that rows of fixtures without samples may take."""
 # A first guess that is too large is made smaller until it fits, never by less than this.
 _SMALLER = 0.97
 
@@ -119,6 +133,8 @@ class ReportedEvaluation:
     fixtures: tuple[FixtureResult, ...]
     outcomes: Mapping[str, Sequence[Outcome]]
     """By fixture, in the order sampled."""
+    past: tuple[PastRun, ...] = ()
+    """The latest runs of the default branch, oldest first."""
 
 
 _Item = tuple[int, int, int, Sequence[Outcome]]
@@ -135,7 +151,14 @@ def evaluations(result: GateResult) -> tuple[ReportedEvaluation, ...]:
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         groups[trial.contract, trial.contract_from][trial.fixture].append(outcome)
-    each = (_evaluations_of(contract, groups) for contract in by_severity(result.contracts))
+    past: dict[str, list[PastRun]] = defaultdict(list)
+    for run in result.past:
+        if run.by_fixture:
+            past[run.contract].append(run)
+    each = (
+        _evaluations_of(contract, groups, past[contract.name])
+        for contract in by_severity(result.contracts)
+    )
     return tuple(evaluation for found in each for evaluation in found if evaluation.fixtures)
 
 
@@ -155,14 +178,18 @@ def _place(fixture: FixtureResult) -> int:
 def pack(evaluated: Sequence[ReportedEvaluation], room: int, clean: Clean = str) -> Packed:
     """Pack as many samples as fit into `room` bytes; if none fits, no text at all.
 
-    `clean` is applied to the input of a sample, which only this report shows.
+    Fixtures without a sample that fits have their row nevertheless, unless the rows alone take too
+    much. `clean` is applied to the input of a sample, which only this report shows.
     """
     items = sorted(_items(evaluated), key=itemgetter(0))
     total = sum(len(outcomes) for *_, outcomes in items)
-    inputs = [_inputs(evaluation, clean) for evaluation in evaluated]
+    rows = [_rows(evaluation, clean) for evaluation in evaluated]
     kept = len(items)
+    every = True
     while kept and room > 0:
-        text = _encode(_document(evaluated, items[:kept], inputs))
+        if every and kept < len(items):
+            every = len(_encode(_document(evaluated, (), rows, every=True))) <= room * _ROWS_SHARE
+        text = _encode(_document(evaluated, items[:kept], rows, every=every))
         if len(text) <= room:
             shown = sum(len(outcomes) for *_, outcomes in items[:kept])
             return Packed(text, shown, total)
@@ -173,6 +200,7 @@ def pack(evaluated: Sequence[ReportedEvaluation], room: int, clean: Clean = str)
 def _evaluations_of(
     contract: ContractResult,
     groups: Mapping[tuple[str, ContractFrom], Mapping[str, Sequence[Outcome]]],
+    past: Sequence[PastRun],
 ) -> Iterator[ReportedEvaluation]:
     found: list[tuple[str, ContractFrom, ContractResult | UnderBase]] = [("", "head", contract)]
     before = contract.under_base
@@ -186,6 +214,7 @@ def _evaluations_of(
             of.head,
             worst_first(of.fixtures),
             groups.get((contract.name, contract_from), {}),
+            tuple(past) if of is contract else (),
         )
 
 
@@ -228,10 +257,29 @@ class _Texts:
         return place
 
 
+class _Rows(NamedTuple):
+    """The inputs of an evaluation by arm and fixture, the tallies of checks by fixture, and each
+    check's place and severity."""
+
+    inputs: Mapping[Arm, Mapping[str, str]]
+    tallies: Mapping[str, Mapping[str, CheckTally]]
+    checks: Mapping[str, tuple[int, Severity]]
+
+
+def _rows(evaluation: ReportedEvaluation, clean: Clean) -> _Rows:
+    outcomes = evaluation.outcomes
+    tallies = {f.id: check_tallies(outcomes.get(f.id, ())) for f in evaluation.fixtures}
+    severities = {check: t.severity for each in tallies.values() for check, t in each.items()}
+    checks = {check: (at, severity) for at, (check, severity) in enumerate(severities.items())}
+    return _Rows(_inputs(evaluation, clean), tallies, checks)
+
+
 def _document(
     evaluated: Sequence[ReportedEvaluation],
     items: Sequence[_Item],
-    inputs: Sequence[Mapping[Arm, Mapping[str, str]]],
+    rows: Sequence[_Rows],
+    *,
+    every: bool = False,
 ) -> dict[str, Any]:
     texts = _Texts()
     samples: dict[tuple[int, int], list[Outcome]] = defaultdict(list)
@@ -245,10 +293,15 @@ def _document(
                     texts.at(prompt_texts(arm) if arm else None, PROMPT_LIMIT)
                     for arm in (evaluation.base, evaluation.head)
                 ],
+                "checks": [
+                    [texts.at(check, _NAME_LIMIT), severity]
+                    for check, (_, severity) in rows[at].checks.items()
+                ],
+                "runs": [run.time.date().isoformat() for run in evaluation.past],
                 "fixtures": [
-                    _fixture(fixture, samples[at, number], inputs[at], texts)
+                    _fixture(fixture, samples.get((at, number)), rows[at], evaluation.past, texts)
                     for number, fixture in enumerate(evaluation.fixtures)
-                    if (at, number) in samples
+                    if every or (at, number) in samples
                 ],
             }
             for at, evaluation in enumerate(evaluated)
@@ -258,13 +311,32 @@ def _document(
     }
 
 
+def _cells(rows: _Rows, fixture: FixtureResult) -> list[list[int]]:
+    found = []
+    for check, tally in rows.tallies[fixture.id].items():
+        base, head = (tally.counts.get(arm, Tally(0, 0)) for arm in ("base", "head"))
+        place, _ = rows.checks[check]
+        found.append([place, base.passed, base.samples, head.passed, head.samples])
+    return found
+
+
+def _past(fixture: FixtureResult, runs: Sequence[PastRun]) -> str:
+    key = fixture_key(fixture.id) if runs else ""
+    return "".join((state_of(run.by_fixture.get(key)) or "-")[0] for run in runs)
+
+
 def _fixture(
     fixture: FixtureResult,
-    outcomes: Sequence[Outcome],
-    inputs: Mapping[Arm, Mapping[str, str]],
+    outcomes: Sequence[Outcome] | None,
+    rows: _Rows,
+    past: Sequence[PastRun],
     texts: _Texts,
 ) -> list[Any]:
-    before, after = (inputs[arm].get(fixture.id) for arm in ("base", "head"))
+    """Return the row; without an input if no sample of the fixture is shown."""
+    before, after = (
+        rows.inputs[arm].get(fixture.id) if outcomes is not None else None
+        for arm in ("base", "head")
+    )
     return [
         texts.at(fixture.id, _NAME_LIMIT),
         texts.at(fixture.category, _NAME_LIMIT),
@@ -277,7 +349,9 @@ def _fixture(
         texts.at(before),
         texts.at(after),
         [texts.at(error) for error in fixture.errors],
-        [_sample(outcome, texts) for outcome in outcomes],
+        _cells(rows, fixture),
+        _past(fixture, past),
+        [_sample(outcome, texts) for outcome in outcomes or ()],
     ]
 
 

@@ -1,12 +1,15 @@
-// The page's only script: sorts and filters, unpacks the samples and shows them page by page.
+// The page's only script: sorts and filters, unpacks the results and shows them page by page.
 // Every text goes into the page as text, never as HTML.
 "use strict";
 (() => {
-  const FIXTURES_A_PAGE = 25;
+  const FIXTURES_A_PAGE = 50;
+  const CHECKS_AT_FIRST = 8;
+  const MOST_CATEGORIES = 12;
+  const RUNS_IN_A_ROW = 14;
   const REPETITIONS_A_STEP = 5;
   const LONGEST_COMPARED = 60_000; // characters of two texts; beyond, words are not compared
   const COMPARE_MS = 1500;
-  const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, samples: 11 },
+  const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, cells: 11, past: 12, samples: 13 },
     sample: { arm: 0, repetition: 1, passed: 2, output: 3, raw: 4, facts: 5, error: 6, repairs: 7, checkResults: 8 } };
   const named = (places) => (row) => Object.fromEntries(Object.entries(places).map(([name, at]) => [name, row[at]]));
   const asSample = named(PLACES.sample);
@@ -31,8 +34,8 @@
   function icon(name, label) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("class", `icon ${name}`);
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", label);
+    if (label) svg.setAttribute("role", "img");
+    svg.setAttribute(label ? "aria-label" : "aria-hidden", label || "true");
     const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
     use.setAttribute("href", `#i-${name}`);
     svg.append(use);
@@ -74,10 +77,12 @@
     return { left: marked ? marked[0] : before, right: marked ? marked[1] : after, skipped };
   }
 
-  // The samples
+  // The results: fixtures, and what each check found on both arms
 
   let data;
   let texts;
+  let shown; // the evaluation
+  let columns = []; // the places of the checks that are shown
   let chosen = [];
   let page = 0;
 
@@ -91,7 +96,9 @@
 
   const text = (at) => (at < 0 ? null : texts[at]);
   const samplesOf = (fixture) => fixture.samples.map(asSample);
-  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.checkResults].filter(([, passed, , severity]) => passed === false && severity !== "warn").map(([check]) => check) : [])));
+  const gates = (check) => shown.checks[check][1] !== "warn";
+  const failedChecks = (fixture) => fixture.cells.filter(([check, , , passed, of]) => passed < of && gates(check)).map(([check]) => check);
+  const checkName = (check) => text(shown.checks[check][0]);
 
   const STATES = {
     broke: (fixture) => fixture.change === "broke",
@@ -104,6 +111,7 @@
     },
     lost: (fixture) => fixture.errors.length > 0 || fixture.samples.some((row) => row[PLACES.sample.error] >= 0),
     repaired: (fixture) => fixture.samples.some((row) => row[PLACES.sample.repairs].length > 0),
+    unsteady: (fixture) => /[fm]/.test(fixture.past),
   };
 
   function fill(select, entries, first) {
@@ -113,12 +121,59 @@
 
   function chooseEvaluation(at) {
     byId("evaluation").value = at;
-    const { fixtures } = data.evaluations[at];
-    const categories = [...new Set(fixtures.map((fixture) => fixture.category))].filter((at_) => at_ >= 0);
-    const checks = [...new Set(fixtures.flatMap((fixture) => [...failedChecks(fixture)]))];
+    shown = data.evaluations[at];
+    const { fixtures, checks } = shown;
+    const failures = checks.map(() => 0);
+    for (const fixture of fixtures) for (const [check, , , passed, of] of fixture.cells) failures[check] += of - passed;
+    const ranked = [...checks.keys()].sort((a, b) => gates(b) - gates(a) || failures[b] - failures[a] || a - b);
     const byText = ([, a], [, b]) => a.localeCompare(b);
-    fill(byId("category"), categories.map((c) => [c, text(c)]).sort(byText), "all");
-    fill(byId("check"), checks.map((c) => [c, text(c)]).sort(byText), "any");
+    fill(byId("category"), categoriesOf(fixtures).map((c) => [c, text(c)]).sort(byText), "all");
+    fill(byId("check"), ranked.filter((check) => failures[check] && gates(check)).map((check) => [check, checkName(check)]).sort(byText), "any");
+    const arms = fixtures.some(hasBase) ? ", on base → head" : "";
+    byId("help").textContent = `A cell has the samples that passed${arms}. Arrow keys move between fixtures, Enter opens one, Escape closes it.`;
+    byId("columns").hidden = checks.length <= CHECKS_AT_FIRST;
+    byId("columns").textContent = `Show all ${checks.length} checks`;
+    columns = byId("columns").getAttribute("aria-pressed") === "true" ? ranked : ranked.slice(0, CHECKS_AT_FIRST);
+    showHead();
+  }
+
+  const categoriesOf = (fixtures) => [...new Set(fixtures.map((fixture) => fixture.category))].filter((c) => c >= 0);
+  const hasRuns = () => shown.runs.length > 0;
+
+  function showHead() {
+    const heading = (label, more) => element("th", { scope: "col" }, label, more && element("small", {}, more));
+    byId("matrix").tHead.replaceChildren(element("tr", {}, heading("Fixture"), heading("Result"),
+      ...columns.map((check) => heading(checkName(check), !gates(check) && "only a warning")), hasRuns() && heading("Past runs")));
+  }
+
+  /** How often each check fails on head, over all fixtures and by category; a cell leads to its fixtures. */
+  function showCategories() {
+    const all_ = [["all fixtures", "", chosen]];
+    for (const c of categoriesOf(chosen)) all_.push([text(c), c, chosen.filter((fixture) => fixture.category === c)]);
+    const failing = (fixtures) => fixtures.filter(STATES.failing).length;
+    const [total, ...rest] = all_;
+    rest.sort(([, , a], [, , b]) => failing(b) / b.length - failing(a) / a.length);
+    const rows = rest.length > 1 ? [total, ...rest.slice(0, MOST_CATEGORIES)] : chosen.length > 1 ? [total] : [];
+    byId("categories").replaceChildren(...rows.map(([label, category, fixtures]) => element("tr", {},
+      element("th", { scope: "row" }, label), element("td", {}, `${failing(fixtures)} of ${fixtures.length} fail`),
+      ...columns.map((check) => shareCell(label, category, check, fixtures)), hasRuns() && element("td", {}))));
+  }
+
+  function shareCell(label, category, check, fixtures) {
+    let [failed, of] = [0, 0];
+    for (const fixture of fixtures) for (const [at, , , passed, samples] of fixture.cells) if (at === check) { failed += samples - passed; of += samples; }
+    if (!of) return element("td", { class: "none" }, "–");
+    const said = [`${Math.round((1000 * failed) / of) / 10} % fail`, element("small", {}, `${failed} of ${of}`)];
+    if (!failed || !gates(check)) return element("td", { class: failed ? "" : "quiet" }, ...said);
+    const go = () => filter({ category: category === "" ? byId("category").value : category, check });
+    return element("td", { class: `h${Math.max(1, Math.round((9 * failed) / of))}` },
+      element("button", { type: "button", title: `Show the fixtures of ${label} that fail ${checkName(check)}`, on: { click: go } }, ...said));
+  }
+
+  function filter(choice) {
+    for (const [id, value] of Object.entries(choice)) byId(id).value = value;
+    choose();
+    byId("fixtures").querySelector(".fixture")?.focus();
   }
 
   function matches(fixture, wanted) {
@@ -129,16 +184,17 @@
   }
 
   function choose() {
-    const { fixtures } = data.evaluations[byId("evaluation").value];
+    const { fixtures } = shown;
     const wanted = byId("text").value.trim().toLowerCase();
     const state = STATES[byId("state").value];
     const category = byId("category").value;
     const check = byId("check").value;
     chosen = fixtures.filter((fixture) => (!state || state(fixture)) && (!category || fixture.category === Number(category))
-      && (!check || failedChecks(fixture).has(Number(check))) && matches(fixture, wanted));
+      && (!check || failedChecks(fixture).includes(Number(check))) && matches(fixture, wanted));
     page = 0;
     const of = chosen.length === fixtures.length ? "" : ` of ${fixtures.length.toLocaleString("en")}`;
     byId("found").textContent = `${chosen.length.toLocaleString("en")}${of} ${fixtures.length === 1 ? "fixture" : "fixtures"}`;
+    showCategories();
     showPage();
   }
 
@@ -146,10 +202,10 @@
     const pages = Math.max(1, Math.ceil(chosen.length / FIXTURES_A_PAGE));
     const from = page * FIXTURES_A_PAGE;
     byId("fixtures").replaceChildren(...chosen.slice(from, from + FIXTURES_A_PAGE).map(fixtureRow));
-    byId("fixtures").start = from + 1;
     byId("page").textContent = `Page ${page + 1} of ${pages}`;
     byId("previous").disabled = page === 0;
     byId("next").disabled = page + 1 >= pages;
+    for (const id of ["previous", "page", "next"]) byId(id).hidden = pages === 1;
   }
 
   const CHANGES = { broke: ["fail", "broke"], fixed: ["pass", "fixed"], same: null };
@@ -165,21 +221,93 @@
 
   function fixtureRow(fixture) {
     const [name, label] = fixtureStatus(fixture);
-    const failing = fixture.headPassed === false ? [...failedChecks(fixture)] : [];
-    const body = element("div", { class: "samples", hidden: true });
-    const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" },
-      icon(name, label), element("b", {}, text(fixture.id)),
-      fixture.category >= 0 && element("span", { class: "tag" }, text(fixture.category)),
-      failing.length > 0 && element("span", { class: "failing" }, `fails ${failing.map(text).join(", ")}`),
-      element("span", { class: "tally" }, hasBase(fixture) ? `base ${fixture.base} · head ${fixture.head}` : fixture.head),
-      element("span", { class: `state ${name}` }, label));
-    button.addEventListener("click", () => {
-      const open = button.getAttribute("aria-expanded") === "true";
-      button.setAttribute("aria-expanded", String(!open));
-      body.hidden = open;
-      if (!open && !body.firstChild) fillFixture(body, fixture);
-    });
-    return element("li", {}, button, body);
+    const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" }, element("b", {}, text(fixture.id)));
+    const cells = new Map(fixture.cells.map((cell) => [cell[0], cell]));
+    const tally = hasBase(fixture) ? `${fixture.base} → ${fixture.head}` : fixture.head;
+    const row = element("tr", {},
+      element("th", { scope: "row" }, button, fixture.category >= 0 && element("span", { class: "tag" }, text(fixture.category))),
+      element("td", {}, element("span", { class: `state ${name}` }, icon(name, ""), label), element("small", { class: "tally" }, tally)),
+      ...columns.map((check) => checkCell(cells.get(check), gates(check))),
+      hasRuns() && element("td", {}, pastRuns(fixture.past.slice(-RUNS_IN_A_ROW))));
+    row.addEventListener("click", ({ target }) => { if (!getSelection().toString() || target.closest("button")) toggle(row, button, fixture); });
+    return row;
+  }
+
+  function toggle(row, button, fixture) {
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) { row.nextElementSibling.remove(); return; }
+    const body = element("div", { class: "samples" });
+    row.after(element("tr", { class: "detail" }, element("td", { colspan: row.cells.length }, body)));
+    fillFixture(body, fixture);
+  }
+
+  function checkCell(cell, gate) {
+    if (!cell) return element("td", { class: "none" }, "–");
+    const [, before, ofBase, now, of] = cell;
+    const [old, tally] = [`${before}/${ofBase}`, `${now}/${of}`];
+    const said = !ofBase || old === tally ? (of ? tally : "–") : `${old} → ${of ? tally : "–"}`;
+    const state = now < of ? (gate ? ["fail", "fails"] : ["inconclusive", "warning"]) : before < ofBase && of ? ["pass", "no longer fails"] : null;
+    const changed = ofBase && of && now / of !== before / ofBase;
+    return element("td", { class: state ? (changed || !ofBase ? `${state[0]} changed` : state[0]) : "quiet" }, state && icon(...state), said);
+  }
+
+  const RUNS = { p: "passed", f: "failed", m: "mixed", "-": "not measured" };
+
+  function pastRuns(past) {
+    const counts = Object.entries(RUNS).map(([letter, said]) => [past.split(letter).length - 1, said]).filter(([n]) => n);
+    const label = `past runs, oldest first: ${counts.map(([n, said]) => `${n} ${said}`).join(", ")}`;
+    return element("span", { class: "past", role: "img", "aria-label": label, title: label }, ...[...past].map((letter) => element("i", { class: letter === "-" ? "n" : letter })));
+  }
+
+  function pastSentence({ past }) {
+    const when = (letter) => shown.runs.filter((_, at) => past[at] === letter);
+    const days = (letter, verb) => { const found = when(letter); return found.length ? `${verb} in ${found.length} (${found.slice(-3).join(", ")}${found.length > 3 ? " and before" : ""})` : ""; };
+    const passed = `passed in ${when("p").length} of ${many(shown.runs.length, "run")} of the default branch since ${shown.runs[0]}`;
+    return [passed, days("f", "failed"), days("m", "failed in some samples")].filter(Boolean).join(", ");
+  }
+
+  /** Arrow keys move between fixtures, Escape closes the one that has the focus. */
+  function onKey(event) {
+    const row = event.target.closest("tr");
+    const own = (row.classList.contains("detail") ? row.previousElementSibling : row).querySelector(".fixture");
+    if (event.key === "Escape") {
+      if (own.getAttribute("aria-expanded") === "true") own.click();
+      own.focus();
+      return;
+    }
+    const buttons = all("#fixtures .fixture");
+    const to = { ArrowDown: buttons.indexOf(own) + 1, ArrowUp: buttons.indexOf(own) - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (to === undefined || event.target !== own || !buttons[to]) return;
+    event.preventDefault();
+    buttons[to].focus();
+  }
+
+  // Export of the fixtures that are shown
+
+  function save(name, type, content) {
+    const href = URL.createObjectURL(new Blob([content], { type }));
+    element("a", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  }
+
+  const exported = () => chosen.map((fixture) => ({
+    contract: shown.name, fixture: text(fixture.id), category: text(fixture.category), result: fixtureStatus(fixture)[1],
+    base_passed: fixture.basePassed, head_passed: fixture.headPassed,
+    checks: Object.fromEntries(fixture.cells.map(([check, ...counts]) => [checkName(check), counts])),
+    past: Object.fromEntries([...fixture.past].map((letter, at) => [shown.runs[at], RUNS[letter]])),
+  }));
+
+  // As in the other CSV files, no text begins a formula.
+  const FORMULA = /(^|[\n\t;])('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
+  const csvCell = (value) => (value == null ? "" : typeof value === "string" ? `"${value.replace(FORMULA, "$1'$2").replaceAll('"', '""')}"` : String(value));
+
+  function csv() {
+    const counts = ["base passed", "base samples", "head passed", "head samples"];
+    const names = [...shown.checks.keys()].map(checkName);
+    const rows = exported().map(({ checks, past, ...facts }) => [...Object.values(facts), ...names.flatMap((name) => checks[name] ?? counts.map(() => null))]);
+    const head = ["contract", "fixture", "category", "result", "base_passed", "head_passed", ...names.flatMap((name) => counts.map((count) => `${name}: ${count}`))];
+    return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
   }
 
   function fillFixture(body, fixture) {
@@ -187,6 +315,7 @@
     const other = text(fixture.baseInput);
     if (input != null) body.append(block("Input", input, fixture.headInput >= 0 ? fixture.headInput : fixture.baseInput));
     if (other != null && other !== input) body.append(block("Input on base", other, fixture.baseInput));
+    if (fixture.past) body.append(element("p", { class: "quiet" }, pastRuns(fixture.past), ` ${pastSentence(fixture)}`));
     const notes = text(fixture.notes);
     if (notes) body.append(element("p", { class: "quiet" }, notes));
     for (const error of fixture.errors) body.append(element("p", { class: "message error" }, icon("error", "error"), element("span", {}, text(error))));
@@ -288,21 +417,12 @@
     byId("samples-title").focus({ preventScroll: true });
   }
 
-  /** A cell of the map of failures leads to its fixtures. */
-  function linkClusters() {
-    for (const cell of all("[data-evaluation] td[data-fails]")) {
-      const { row, column } = cell.dataset;
-      const go = () => show(cell.closest("[data-evaluation]").dataset.evaluation, { category: row, check: column });
-      cell.replaceChildren(element("button", { type: "button", title: `Show the fixtures of ${row} that fail ${column}`, on: { click: go } }, ...cell.childNodes));
-    }
-  }
-
   async function startSamples() {
     byId("unpacking").hidden = false;
     try {
       await unpack();
     } catch (error) {
-      byId("unpacking").textContent = "This browser cannot unpack the samples; they are in samples.jsonl as well.";
+      byId("unpacking").textContent = "This browser cannot unpack the results; they are in fixtures.csv and samples.jsonl as well.";
       return;
     }
     byId("unpacking").hidden = true;
@@ -317,7 +437,17 @@
     const turn = (by) => () => { page += by; showPage(); byId("samples").scrollIntoView(); byId("samples-title").focus({ preventScroll: true }); };
     byId("previous").addEventListener("click", turn(-1));
     byId("next").addEventListener("click", turn(1));
-    linkClusters();
+    byId("columns").addEventListener("click", ({ currentTarget }) => {
+      currentTarget.setAttribute("aria-pressed", String(currentTarget.getAttribute("aria-pressed") !== "true"));
+      const choice = byId("check").value;
+      chooseEvaluation(byId("evaluation").value);
+      byId("check").value = choice;
+      choose();
+    });
+    byId("fixtures").addEventListener("keydown", onKey);
+    const name = () => `results-${shown.name.replace(/[^\w.-]+/g, "-")}`;
+    byId("save-csv").addEventListener("click", () => save(`${name()}.csv`, "text/csv", csv()));
+    byId("save-json").addEventListener("click", () => save(`${name()}.json`, "application/json", JSON.stringify(exported(), null, 2)));
     for (const button of all("[data-show]")) button.addEventListener("click", () => show(button.dataset.show));
     for (const button of all("[data-prompts]")) button.addEventListener("click", () => comparePrompts(button));
     all("[data-needs-script]:has([data-show], [data-prompts])").forEach((part) => { part.hidden = false; });
@@ -345,7 +475,7 @@
     if (at < 0) { byId("found").textContent = `The fixture ${name} is not in this file; look in samples.jsonl.`; return; }
     page = Math.floor(at / FIXTURES_A_PAGE);
     showPage();
-    const button = byId("fixtures").children[at % FIXTURES_A_PAGE].querySelector(".fixture");
+    const button = byId("fixtures").rows[at % FIXTURES_A_PAGE].querySelector(".fixture");
     button.click();
     button.scrollIntoView();
     button.focus({ preventScroll: true });

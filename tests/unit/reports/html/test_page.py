@@ -24,7 +24,6 @@ from support.ticket_run import gate_result, past, run_result
 from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import (
-    CheckResult,
     Completion,
     Outcome,
     Request,
@@ -33,9 +32,9 @@ from gatekeeper.contract.values.trial import (
     Turn,
 )
 from gatekeeper.gate.results.result import ContractResult, GateResult, UnderBase
+from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.document import Cell, heat_map
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.html.body import failure_clusters
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.html.samples import TEXT_LIMIT, _facts, distinct_parts, evaluations, pack
 from gatekeeper.reports.words.headline import title
@@ -170,7 +169,9 @@ def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> N
     assert len(kept) == found.shown
     bad = sum(o.passed is not True for o in result.outcomes)
     if sum(s[2] is not True for s in kept) < bad:
-        fixtures = [f for evaluation in document["evaluations"] for f in evaluation["fixtures"]]
+        fixtures = [
+            f for evaluation in document["evaluations"] for f in evaluation["fixtures"] if f[-1]
+        ]
         assert all(f[2] in ("broke", "fixed") or False in {s[2] for s in f[-1]} for f in fixtures)
 
 
@@ -282,32 +283,51 @@ def test_a_heat_table_says_in_digits_what_it_colours() -> None:
     assert table.get("tabindex") == "0"
 
 
-def test_failures_are_counted_by_category_and_check(result: GateResult) -> None:
-    (evaluation,) = evaluations(result)
-    table = failure_clusters(evaluation.fixtures, evaluation.outcomes)
-    wanted = [
-        j.passed
-        for o in result.outcomes
-        for j in o.check_results
-        if o.sample.trial.arm == "head" and o.sample.trial.fixture.startswith("billing")
-        if j.check == "is JSON"
+def test_every_fixture_has_a_row_with_each_check_of_both_arms(result: GateResult) -> None:
+    (evaluation,) = packed(render_html(result))["evaluations"]
+    texts = packed(render_html(result))["texts"]
+    names = [texts[name] for name, _ in evaluation["checks"]]
+    assert names == ["is JSON", "names the queue", "is short"]
+    assert [severity for _, severity in evaluation["checks"]] == ["error", "error", "warn"]
+    for row in evaluation["fixtures"]:
+        for place, *counts in row[11]:
+            wanted = [
+                [
+                    said.passed
+                    for outcome in result.outcomes
+                    for said in outcome.check_results
+                    if outcome.sample.trial.fixture == texts[row[0]]
+                    if (outcome.sample.trial.arm, said.check) == (arm, names[place])
+                ]
+                for arm in ("base", "head")
+            ]
+            assert counts == [n for arm in wanted for n in (arm.count(True), len(arm))]
+
+
+def test_rows_stay_although_their_samples_do_not_fit() -> None:
+    result = gate_result(30, 3, words=400)
+    whole = len(render_html(result).encode())
+    (evaluation,) = packed(render_html(result, limit=whole - 6_000))["evaluations"]
+    rows = evaluation["fixtures"]
+    assert len(rows) == 30
+    without = [row for row in rows if not row[13]]
+    assert without
+    assert all(row[11] and row[8] == row[9] == -1 for row in without)
+
+
+def test_the_latest_runs_of_a_fixture_are_in_its_row(result: GateResult) -> None:
+    key = fixture_key("billing-0000")
+    counts: list[dict[str, tuple[int, int]]] = [{}, {key: (2, 0)}, {key: (2, 2)}, {key: (2, 1)}, {}]
+    runs = [
+        replace(run, by_fixture=found or {"other": (1, 0)})
+        for run, found in zip(past(runs=5), counts, strict=True)
     ]
-    failed = wanted.count(False)
-    shown = f"{failed} of {len(wanted)}"
-    assert 'data-row="billing" data-column="is JSON">' in table
-    assert shown in table
-
-
-def test_the_categories_with_most_failures_are_shown_and_the_rest_counted() -> None:
-    outcome = examples.outcome()
-    fixtures = tuple(
-        replace(examples.fixture(n, "failing"), id=f"f{n}", category=f"c{n}") for n in range(40)
-    )
-    bad = replace(outcome, check_results=(CheckResult("is a tag", False, "no"),))
-    table = failure_clusters(fixtures, {f.id: [bad] for f in fixtures})
-    assert "16 categories and 0 checks with fewer failures are not shown." in table
-    good = replace(outcome, check_results=(CheckResult("is a tag", True),))
-    assert failure_clusters(fixtures, {f.id: [good] for f in fixtures}) == ""
+    document = packed(render_html(replace(result, past=tuple(runs))))
+    (evaluation,) = document["evaluations"]
+    assert evaluation["runs"] == [run.time.date().isoformat() for run in runs]
+    rows = {document["texts"][row[0]]: row[12] for row in evaluation["fixtures"]}
+    assert rows["billing-0000"] == "-pfm-"
+    assert rows["delivery-0001"] == "-----"
 
 
 # Inputs
