@@ -20,6 +20,7 @@ from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.results.result import GateResult, PastRun
 from gatekeeper.gate.work import plan_check, plan_run
+from gatekeeper.history.record import fixture_key
 from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.objectives.error_budget import Event
 
@@ -115,7 +116,7 @@ def _revision(
     for number in range(fixtures):
         queue = list(QUEUES)[number % len(QUEUES)]
         rows.append(
-            f'{queue}-{number:04},{queue},{queue},"{QUEUES[queue]}, order {number}. Please help!"\n'
+            f'{_id(number)},{queue},{queue},"{QUEUES[queue]}, order {number}. Please help!"\n'
         )
     tickets = "id,category,expected,ticket\n" + "".join(rows)
     files: dict[str, str] = {}
@@ -126,17 +127,24 @@ def _revision(
     return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
 
 
+def _id(number: int) -> str:
+    return f"{list(QUEUES)[number % len(QUEUES)]}-{number:04}"
+
+
 def past(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[PastRun, ...]:
     """A month of nightly runs on the default branch, with one bad week."""
     drawn = random.Random(seed)  # noqa: S311
     made = []
     for night in range(runs):
         rate = 0.88 if 14 <= night < 19 else 0.96
-        failed = sum(drawn.random() > rate for _ in range(180))
+        counts = [(3, sum(drawn.random() > rate for _ in range(3))) for _ in range(60)]
+        failed = sum(bad for _, bad in counts)
         time = datetime(2026, 1, 31, 3, tzinfo=UTC) + timedelta(days=night)
         interval = rate_interval(180 - failed, 180)
         events = {"success_rate": Event(time, 180, failed)}
-        made.append(PastRun(contract, time, f"{night:040x}", 180, failed, interval, events))
+        run = PastRun(contract, time, f"{night:040x}", 180, failed, interval, events)
+        keys = (fixture_key(_id(number)) for number in range(60))
+        made.append(replace(run, by_fixture=dict(zip(keys, counts, strict=True))))
     return tuple(made)
 
 
