@@ -21,7 +21,7 @@ from gatekeeper.contract.changes.readings import (
     reading_weakenings,
     unused_readings,
 )
-from gatekeeper.contract.changes.renaming import with_ids_of
+from gatekeeper.contract.changes.renaming import edited_notice, with_ids_of
 from gatekeeper.contract.changes.successors import Successors
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.files.contract_document import file_of
@@ -385,7 +385,10 @@ class _Comparison:
                 f"The contract {head.name} counts as new, because gatekeeper cannot load the "
                 f"base version ({self._faults_at_base[side.sketch.path].problems[0]})."
             )
-        return with_ids_of(base, head) if base else None
+            return None
+        base, edited = with_ids_of(base, head)
+        self.notices += edited_notice(head.name, edited)
+        return base
 
     def _watched(self, base: Contract | Sketch | None, head: Contract) -> tuple[Watched, ...]:
         return pair_prompts(places_of(base), places_of(head), self.prompts.now)

@@ -9,36 +9,104 @@ to answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
+from gatekeeper import numbers
+from gatekeeper.contract.fixtures.fixtures import has_made_id
 from gatekeeper.contract.meaning.digests import canonical, fixture_meaning
 from gatekeeper.contract.values.definition import Contract, Fixture
 
 Renaming = Mapping[str, str]
 
 
-def with_ids_of(base: Contract, head: Contract) -> Contract:
-    """Return base's contract with its fixtures called as head calls them. A fixture that got
-    another id and nothing else is still the same fixture."""
-    before, now = ({f.id for f in contract.fixtures} for contract in (base, head))
-    added = {_without_id(f): f.id for f in head.fixtures if f.id not in before}
-    removed = [f for f in base.fixtures if f.id not in now] if added else []
-    ids = {f.id: added.pop(_without_id(f), f.id) for f in removed}
+def with_ids_of(base: Contract, head: Contract) -> tuple[Contract, dict[str, str]]:
+    """Return base's contract with its fixtures called as head calls them, and the new name of each
+    fixture that was edited, by its old one.
+
+    A fixture that got another id and nothing else is still the same fixture. So is one with the
+    same input, and a row without an id that stands between the same rows as before: the name of
+    such a row is made of its text.
+    """
+    ids: dict[str, str] = {}
+    edited: dict[str, str] = {}
+    for key_of in (_without_id, _input):
+        found = _paired(base, head, ids, key_of)
+        ids |= found
+        edited |= found if key_of is _input else {}
+    edited |= _between_the_same(base, head, ids)
+    ids |= edited
     if all(old == new for old, new in ids.items()):
-        return base
+        return base, {}
     renamed = (
         replace(c, fixtures=tuple(replace(f, id=ids.get(f.id, f.id)) for f in c.fixtures))
         for c in (base, *base.groups)
     )
     contract, *groups = renamed
-    return replace(contract, groups=tuple(groups))
+    return replace(contract, groups=tuple(groups)), edited
+
+
+def _left(base: Contract, head: Contract, ids: Mapping[str, str]) -> tuple[set[str], set[str]]:
+    """Return the ids of each side that have no partner on the other."""
+    before, now = ({f.id for f in contract.fixtures} for contract in (base, head))
+    return before - now - ids.keys(), now - before - {*ids.values()}
+
+
+def _paired(
+    base: Contract, head: Contract, ids: Mapping[str, str], key_of: Callable[[Fixture], str]
+) -> dict[str, str]:
+    """Return the new id of each fixture, by its old one, that another one has the same key as."""
+    removed, new = _left(base, head, ids)
+    added = {key_of(f): f.id for f in head.fixtures if f.id in new} if removed else {}
+    found = ((f.id, added.pop(key_of(f), None)) for f in base.fixtures if added and f.id in removed)
+    return {old: now for old, now in found if now is not None}
+
+
+def _between_the_same(base: Contract, head: Contract, ids: Mapping[str, str]) -> dict[str, str]:
+    """Return the new id of each row without one of its own, where as many stand in a gap between
+    the same rows at base and at head."""
+    removed, new = _left(base, head, ids)
+    if not removed or not new:
+        return {}
+    gaps: list[dict[str, list[Fixture]]] = []
+    for fixtures, open_ in ((base.fixtures, removed), (head.fixtures, new)):
+        after, found = "", dict[str, list[Fixture]]()
+        for fixture in fixtures:
+            if fixture.id in open_:
+                found.setdefault(after, []).append(fixture)
+            else:
+                after = ids.get(fixture.id, fixture.id)
+        gaps.append(found)
+    before, now = gaps
+    return {
+        old.id: fixture.id
+        for after, rows in before.items()
+        if len(rows) == len(now.get(after, ()))
+        for old, fixture in zip(rows, now[after], strict=True)
+        if has_made_id(old) and has_made_id(fixture)
+    }
 
 
 def _without_id(fixture: Fixture) -> str:
     labels = [fixture.category, fixture.cluster, sorted(fixture.left_out)]
     return canonical([fixture_meaning(fixture) | {"id": None}, labels])
+
+
+def _input(fixture: Fixture) -> str:
+    user = asdict(fixture.user) if fixture.user else None
+    return canonical([dict(fixture.vars), list(fixture.turns), user])
+
+
+def edited_notice(name: str, edited: Mapping[str, str]) -> Iterator[str]:
+    """Yield a notice on rows without an id, whose names changed with their texts."""
+    changed = [f"`{old}` is now `{new}`" for old, new in edited.items() if old != new]
+    if changed:
+        yield (
+            f"{numbers.count(len(changed), 'edited fixture')} of the contract {name} got another "
+            f"name: {numbers.some(changed, 2)}. Give the fixtures an `id` (in a CSV file, a column "
+            "`id`), and their history goes on when they are edited."
+        )
 
 
 def find_renaming(old: Iterable[Fixture], new: Iterable[Fixture]) -> dict[str, str]:
