@@ -24,7 +24,6 @@ from gatekeeper.contract.changes.groups import narrowed, with_groups
 from gatekeeper.contract.changes.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.changes.own_code import missing_code_notices, with_trusted_code
 from gatekeeper.contract.changes.readings import reading_weakenings
-from gatekeeper.contract.fixtures.unused_variables import placeholder_notices
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
@@ -303,7 +302,6 @@ def plan_contracts(
     untested = (*(job for job in same if job.changes_template or job.weakened), *lost)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
-    notices = (*notices, *placeholder_notices(job.contract for job in jobs))
     notices = (*notices, *(said for job in jobs for said in family_notices(job)))
     notices = (*notices, *missing_code_notices(e.contract for j in jobs for e in j.evaluations))
     affected = replace(affected, notices=notices)

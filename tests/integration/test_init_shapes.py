@@ -158,9 +158,13 @@ def test_what_init_writes_is_valid_and_runs_green(
     out = tmp_path / "out"
     assert main(["run", *where, "--replay", str(recording), "--out", str(out)]) == 0
     result = result_of(out)
-    assert {contract["verdict"] for contract in result["contracts"]} == {"pass"}
+    # Nothing is known of real inputs while a fixture is an example.
+    examples = "to replace" in table
+    codes = {reason["code"] for c in result["contracts"] for reason in c["reasons"]}
+    verdicts = {contract["verdict"] for contract in result["contracts"]}
+    assert ("examples" in codes, "inconclusive" in verdicts) == (examples, examples)
+    assert verdicts <= {"pass", "inconclusive"}
     assert result["calls"]["unrecorded"] == 0
-    assert any("example values" in n for n in result["notices"]) == ("to replace" in table)
 
     # Once more: nothing is left to propose, and nothing is changed.
     assert main(["init", *where]) == 0

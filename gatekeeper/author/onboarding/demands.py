@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,8 +36,23 @@ _OTHER_JSON = re.compile(
     r"|<(?:json|output|answer|result)>|\b(?:XML|YAML) tags?\b|\bmarkdown\b[^.\n]{0,20}\bJSON\b",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(r"(?P<before>(?:[^{]|\{[{%] ?\w){0,300}?)(?P<open>\{{1,2})(?=\s*\")")
+_NO_ANSWER = re.compile(
+    r"\b(?:inputs?|given|receives?|tools?|functions?|arguments?|context|history|messages?)\b|\[\s*$",
+    re.I,
+)
+_MOST_OBJECTS = 10
+_TOKEN = re.compile(r"\"(?P<text>(?:\\.|[^\"\\\n])*)\"(?P<key>\s*:)?|(?P<mark>[{}\[\]])")
+_MOST_OF_OBJECT = 5_000
+_OPTIONAL = re.compile(r"\boptional|\bif (?:any|applicable|known|present|there)|\bomit", re.I)
 _FIELDS = re.compile(
     r"\b(?:fields|keys|properties)\b\s*(?:are|named|called)?\s*:?\s+(?P<list>[^\n.;]{3,200})",
+    re.IGNORECASE,
+)
+_LISTED_FIELDS = re.compile(
+    r"\b(?:fields|keys|properties|attributes|with|containing)\b[^\n:]{0,60}:[ \t]*\n"
+    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)]|(?=[\"`]))[ \t]*[\"'`*]{0,3}[A-Za-z]\w*[\"'`*]{0,3}"
+    r"[ \t]*(?:\([^)\n]*\))?[ \t]*(?:[:–-][^\n]*)?(?:\n|$)){2,40})",
     re.IGNORECASE,
 )
 _WORD = r"[\"'`]?[A-Za-z][\w-]*[\"'`]?"
@@ -56,10 +71,25 @@ _LABELS = re.compile(
 _BULLETS = re.compile(
     rf"{_START}(?P<words>(?:{_ANSWER}|{_CLASSIFY})\b[^:.;!?\n]{{0,60}}"
     r"\b(?:one of (?:the following|these)|as|into)[^:\n]{0,60}:\s*\n"
-    r"(?P<list>(?:[ \t]*[-*][ \t]+[^\n]+\n?){2,}))",
+    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)])[ \t]+[^\n]+(?:\n|$)){2,30}))",
     re.IGNORECASE | re.MULTILINE,
 )
-_BULLET = re.compile(rf"^[ \t]*[-*][ \t]+(?P<label>{_WORD})[ \t]*(?:$|[:(–-])", re.MULTILINE)
+_BULLET = re.compile(
+    rf"^[ \t]*(?:[-*•]|\d+[.)])[ \t]+\*{{0,2}}(?P<label>{_WORD})\*{{0,2}}[ \t]*(?:$|[:(–—-])",
+    re.MULTILINE,
+)
+# A list of labels, whose demand stands elsewhere: `Answer with the category only.`
+_KINDS = r"(?:categor(?:y|ies)|labels?|class(?:es)?|intents?|options?|topics?|sentiments?)"
+_NAMED_LIST = re.compile(
+    rf"^[^\n:]{{0,60}}\b{_KINDS}\b[^\n:]{{0,30}}:\**[ \t]*\n\n?"
+    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)])[ \t]+[^\n]+(?:\n|$)){2,30})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_THE_LABEL = re.compile(
+    rf"{_START}(?P<words>{_ANSWER}\b[^.;:!?\n{{}}]{{0,60}}?\b(?:{_KINDS}|one word|a single word)\b"
+    r"[^.;:!?\n{}]{0,20})",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NOTHING_ELSE = re.compile(r"\b(?:only|exactly|nothing else|just|single word|one word)\b", re.I)
 # The answer then has more than a label, or the label is that of a field.
 _MORE_OUTPUT = re.compile(
@@ -93,32 +123,80 @@ def find_demands(text: str) -> tuple[Demand, ...]:
 
 def _json(text: str) -> Iterator[Demand]:
     demand = _JSON.search(text)
-    if demand is None or _OTHER_JSON.search(text):
+    shown = _example(text, demand.end()) if demand else ()
+    # The fence around an example is that of the answer, which a repair takes away.
+    if demand is None or _OTHER_JSON.search(text.replace("```", "") if shown else text):
         return
     words = _shorten(demand["words"])
     yield Demand({"type": "json_valid", "name": "is JSON"}, words)
-    listed = _FIELDS.search(text, demand.start())
-    fields = _items(listed["list"]) if listed else []
-    if listed and len(fields) > 1:
+    listed = _LISTED_FIELDS.search(text, demand.start()) or _FIELDS.search(text, demand.start())
+    fields = _listed(listed) if listed else []
+    source = listed.group() if len(fields) > 1 and listed else f"{demand['words']} {{…}}"
+    fields = fields if len(fields) > 1 else [*shown]
+    if fields:
         check = {"type": "json_required", "fields": fields, "name": "has every field"}
-        yield Demand(check, _shorten(listed.group()))
+        yield Demand(check, _shorten(source))
+
+
+def _listed(found: re.Match[str]) -> list[str]:
+    """Return the fields of a list, one in a line or one after the other; not the optional ones."""
+    if found.re is _FIELDS:
+        return _items(found["list"])
+    lines = [line for line in found["list"].splitlines() if not _OPTIONAL.search(line)]
+    return [name.group() for line in lines if (name := re.search(r"[A-Za-z]\w*", line))]
+
+
+def _example(text: str, start: int) -> Sequence[str]:
+    """Return the keys that each example of the answer has: of the first object after a demand, and
+    of later ones that are like it. A list, a schema, an input, and an object with an optional key
+    show none."""
+    keys: dict[str, None] = {}
+    for _ in range(_MOST_OBJECTS):
+        found = _OBJECT.match(text, start)
+        if found is None or (not keys and _NO_ANSWER.search(found["before"])):
+            break
+        inside = text[found.start("open") : found.start("open") + _MOST_OF_OBJECT]
+        if found["open"] == "{{":  # as a format string writes a brace
+            inside = inside.replace("{{", "{ ").replace("}}", "} ")
+        own, length = _keys(inside)
+        if not keys or keys.keys() & own.keys():
+            keys = {key: None for key in keys or own if key in own}
+        start = found.start("open") + length
+    return [*keys]
+
+
+def _keys(text: str) -> tuple[dict[str, None], int]:
+    """Return the outermost keys of the object at the start and its length; none if it does not
+    end."""
+    depth, found = 0, dict[str, None]()
+    for token in _TOKEN.finditer(text):
+        if token["mark"]:
+            depth += 1 if token["mark"] in "{[" else -1
+        elif token["key"] and depth == 1:
+            found[token["text"]] = None
+        if depth == 0:
+            plain = "properties" not in found and not _OPTIONAL.search(text[: token.end()])
+            return found if plain else {}, token.end()
+    return {}, len(text)
 
 
 def _labels(text: str) -> Iterator[Demand]:
-    found = _BULLETS.search(text) or _LABELS.search(text)
+    answer, named = _THE_LABEL.search(text), _NAMED_LIST.search(text)
+    found = _BULLETS.search(text) or _LABELS.search(text) or (answer and named)
     if found is None:
         return
-    if found.re is _BULLETS:
+    if found.re in (_BULLETS, _NAMED_LIST):
         labels = [match["label"].strip("\"'`") for match in _BULLET.finditer(found["list"])]
         labels *= len(labels) == len(found["list"].strip().splitlines())
     else:
         is_choice = re.search(r"\bone of\b|:\s*$|\sor\s|[/|]", found["words"], re.IGNORECASE)
         labels = _items(found["list"]) if is_choice else []
-    line = text[found.start() :].partition("\n\n")[0]
+    start = answer if answer and found is named else found
+    line = text[start.start() :].strip().partition("\n\n")[0]
     is_whole = _NOTHING_ELSE.search(line) or not _MORE_OUTPUT.search(text)
     is_list = 1 < len(labels) <= _MOST_LABELS and not any(map(_NO_LABEL.fullmatch, labels))
     if is_whole and is_list:
-        yield _label_check(labels, found["words"])
+        yield _label_check(labels, start["words"])
 
 
 def _label_check(labels: list[str], words: str) -> Demand:

@@ -27,8 +27,20 @@ _HOLE = re.compile(r"\{\s*[A-Za-z_]\w*\s*\}")
 _TEMPLATE_CLASS = re.compile(r"(?:Prompt|Message)Template$")
 _TYPESCRIPT = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}="
-    r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)",
+    # the tag of a template may stand before it
+    r"[ \t\n]*(?:[A-Za-z_$][\w$.]{0,40}(?=`)|\w{0,20}[dD]edent\(\s{0,20}(?=`))?"
+    r"(?P<quote>[`\"'])(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)",
     re.MULTILINE,
+)
+_TYPESCRIPT_OBJECT = re.compile(
+    r"^(?:export[ \t]+)?const[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}=\s{0,9}"
+    r"(?:Object\.freeze\(\s{0,9})?(?=\{)",
+    re.MULTILINE,
+)
+_IN_OBJECT = re.compile(
+    r"//[^\n]*|/\*.*?\*/|(?P<open>[{\[(])|(?P<close>[}\])])|(?P<key>[A-Za-z_$][\w$]*)\s*:"
+    r"|(?P<text>`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')(?P<colon>\s*:)?",
+    re.DOTALL,
 )
 _TYPESCRIPT_MESSAGES = re.compile(
     r"^[ \t]*(?:export[ \t]+)?const[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}=\s{0,9}\["
@@ -39,6 +51,7 @@ _CONTENT = re.compile(r"\bcontent[\"']?\s{0,9}:\s{0,99}[`\"'](?P<text>.{1,2000})
 # `Enter your name: `: what a program in a terminal asks.
 _QUESTION_TO_A_PERSON = re.compile(r"(?!You\b)[^\n{}]{1,100}[:?>\])]", re.IGNORECASE)
 _MOST_CHARACTERS = 300_000
+_DEEPEST = 3
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTION = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?:default[ \t]+)?(?:async[ \t]+)?"
@@ -154,24 +167,29 @@ class _Reading:
         in_prompts = is_named_as_prompt(scope.removesuffix("."))
         direct = {id(inner) for inner in ast.iter_child_nodes(holder)}
         for statement in _statements(holder):
-            name, value = _assigned(statement)
-            if name is None or value is None:
+            own, value = _assigned(statement)
+            if own is None or value is None:
                 continue
             filling = _Filling(self.texts)
-            value = filling.visit(value)
-            text = _template_text(value)
-            if text is None and (in_prompts or is_named_as_prompt(name)):
-                text = _text(value)
-            if text is None and self.has_langchain and _NAMED_AS_TEMPLATE.search(name):
-                plain = _text(value) or ""
-                text = plain if _HOLE.search(plain) else None
-            if text is None:
-                text = _messages_text(value)
-            if text is not None and _is_prose(text):
+            for name, inner in _entries(own, filling.visit(value)):
+                text = self._prompt_text(name, inner, in_prompts)
+                if text is None or not _is_prose(text):
+                    continue
                 is_certain = id(statement) in direct and not isinstance(value, ast.IfExp)
                 if is_certain and not isinstance(statement, ast.AugAssign):
-                    self.parts |= filling.used - {name}
-                yield PromptConstant(f"{scope}{name}", statement.lineno, text)
+                    self.parts |= filling.used - {own}
+                line = statement.lineno if name == own else inner.lineno
+                yield PromptConstant(f"{scope}{name}", line, text)
+
+    def _prompt_text(self, name: str, value: ast.expr, in_prompts: bool) -> str | None:
+        """Return the text of what is plainly a prompt, by its name or its form."""
+        text = _template_text(value)
+        if text is None and (in_prompts or is_named_as_prompt(name)):
+            text = _text(value)
+        if text is None and self.has_langchain and _NAMED_AS_TEMPLATE.search(name):
+            plain = _text(value) or ""
+            text = plain if _HOLE.search(plain) else None
+        return _messages_text(value) if text is None else text
 
     def inside(self, function: ast.stmt, scope: str) -> Iterator[PromptConstant]:
         """Yield the prompts inside a function: those that it names, gives to a call, or returns."""
@@ -220,6 +238,32 @@ def typescript_prompts(source: str) -> Iterator[PromptConstant]:
         if content and _is_prose(content["text"]):
             yield _typescript_prompt(source, found, content["text"], functions)
     yield from _typescript_returns(source, functions)
+    for found in _TYPESCRIPT_OBJECT.finditer(source):
+        if is_named_as_prompt(found["name"]):
+            yield from _typescript_entries(source, found)
+
+
+def _typescript_entries(source: str, found: re.Match[str]) -> Iterator[PromptConstant]:
+    """Yield the texts of an object that is named as prompts, by their keys; none of a list."""
+    around: list[tuple[str, str | None]] = []
+    key: str | None = found["name"]
+    for token in _IN_OBJECT.finditer(source, found.end()):
+        if token["open"]:
+            around.append((token["open"], key))
+            key = None
+        elif token["close"]:
+            mark, before = around.pop()
+            key = before if mark == "(" else None  # a function's parameters stand before its text
+            if not around:
+                return
+        elif token["key"] or token["colon"]:
+            key = token["key"] or token["text"][1:-1]
+        elif token["text"] and key:
+            text = token["text"][1:-1]
+            if all(mark == "{" for mark, _ in around) and _is_prose(text.replace("\\n", "\n")):
+                name = ".".join([*(outer for _, outer in around if outer), key])
+                yield PromptConstant(name, source.count("\n", 0, token.start()) + 1, text)
+            key = None
 
 
 def _typescript_returns(
@@ -276,7 +320,7 @@ def holds_prose(path: str, source: str) -> bool:
 
 def is_named_as_prompt(name: str) -> bool:
     """Return whether the name of a constant says that it is a prompt."""
-    return _NAMED_AS_PROMPT.search(_CAMEL.sub("_", name)) is not None
+    return _NAMED_AS_PROMPT.search(_CAMEL.sub("_", name).replace(".", "_")) is not None
 
 
 def _statements(holder: ast.AST) -> Iterator[ast.stmt]:
@@ -298,6 +342,16 @@ def _assigned(statement: ast.AST) -> tuple[str | None, ast.expr | None]:
         return None, None
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return (names[0], statement.value) if names else (None, None)
+
+
+def _entries(name: str, value: ast.expr, depth: int = 0) -> Iterator[tuple[str, ast.expr]]:
+    """Yield a value with its name; of a dictionary, the values with their keys."""
+    if not isinstance(value, ast.Dict) or depth == _DEEPEST:
+        yield name, value
+        return
+    for key, inner in zip(value.keys, value.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield from _entries(f"{name}.{key.value}", inner, depth + 1)
 
 
 def _text(value: ast.expr) -> str | None:

@@ -56,6 +56,7 @@ from gatekeeper.gate.objectives.judge_correction import (
 from gatekeeper.gate.plan.alpha import ALL, Family, alpha_shares, comparison_alpha, family_of
 from gatekeeper.gate.plan.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.plan.contract_reasons import (
+    example_reasons,
     left_reasons,
     lent_reasons,
     new_contract_reasons,
@@ -323,6 +324,7 @@ def _contract_result(
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
     reasons += [*untested_reasons(job), *lent_reasons(job), *uncalibrated_reasons(job)]
+    reasons += example_reasons(job.contract)
     reasons += not_run_reasons(job.contract.not_run)
     # A prompt that passes nothing needs no other explanation.
     reasons.sort(key=lambda r: (SEVERITY.index(r.verdict), r.code != "nothing_passes"))

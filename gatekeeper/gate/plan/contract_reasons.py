@@ -12,10 +12,10 @@ from gatekeeper import numbers
 from gatekeeper.checks.reading.output import quote
 from gatekeeper.contract.changes.affected import Affected, AffectedContract
 from gatekeeper.contract.changes.renaming import find_renaming, same_everywhere
-from gatekeeper.contract.fixtures.unused_variables import names_sent
+from gatekeeper.contract.fixtures.unused_variables import names_sent, placeholder_fixtures
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.reading.globs import matching
-from gatekeeper.contract.values.definition import POLICY_NAME
+from gatekeeper.contract.values.definition import POLICY_NAME, Contract
 from gatekeeper.contract.weakening.policy_weakening import Weakening
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.plan.plan import Job, plan_job
@@ -178,6 +178,13 @@ def untested_reasons(job: Job) -> list[Reason]:
             "`template: jinja` in the contract."
         )
     return [Reason("untested", text, "inconclusive")]
+
+
+def example_reasons(contract: Contract) -> list[Reason]:
+    """Return the reason for fixtures that still have the values of `gatekeeper init`: whatever was
+    measured, nobody sends such an input."""
+    found = placeholder_fixtures(contract)
+    return [Reason("examples", f"{f.path}:{f.line}: {f.what}.", "inconclusive") for f in found]
 
 
 def _unseen(lines: Sequence[NewLine]) -> str:

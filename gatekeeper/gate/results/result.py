@@ -97,6 +97,7 @@ ReasonCode = Literal[
     "interrupted",
     "undecided",
     "unseen",
+    "examples",
     "not_worse",
     "no_regression",
     "judge_drifted",

@@ -244,6 +244,13 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         example="worse",
         adds_units=True,
     ),
+    "examples": ReasonEntry(
+        "Fixtures are still examples",
+        "Fixtures still have the values that `gatekeeper init` wrote, so that nothing is known of "
+        "real inputs.",
+        "Replace the example values with real inputs, or remove these fixtures.",
+        "warning",
+    ),
     "untested": ReasonEntry(
         "No fixture uses the changed part of a prompt",
         "No request of the contract's fixtures shows a part of the prompt that the change edits.",

@@ -192,6 +192,53 @@ def test_suites_in_githubs_format_are_found_in_githubs_folder():
     assert [prompt.reference for prompt in taken.prompts] == [".github/prompts/a.prompt.yml"]
 
 
+def test_dictionaries_and_objects_of_prompts_are_listed_by_their_keys() -> None:
+    python = """\
+PROMPTS = {
+    "classify": "Classify the mail {mail} as spam or ham.",
+    "short": {"sum-up": "Summarise all of the text.", "news": f"Summarise the news of {day}."},
+    "chat": [{"role": "system", "content": "You answer questions briefly."}],
+    "limit": 3,
+    **others,
+}
+colours = {"sky": "The sky is blue on most days of the year."}
+config = {"system_prompt": "You are a helpful assistant."}
+"""
+    typescript = """\
+export const PROMPTS: Record<string, string> = {
+  classify: `Classify the mail ${mail} as spam or ham.`, // "not: this one here"
+  "short": { news: "Summarise the news of today: a, b" },
+  build: (text: string, more = {a: 1}) => `Summarise ${text} in a few words.`,
+  list: ["A text that is in a list of texts"],
+} as const;
+const colours = { sky: "The sky is blue on most days of the year." };
+export const systemPrompt = dedent`
+  You are a helpful assistant.
+`;
+const userPrompt = tsDedent(`
+  You are a helpful assistant.
+`);
+"""
+    assert found({"a.py": python, "b.ts": typescript}) == [
+        ("a.py:PROMPTS.classify", "Python", 2),
+        ("a.py:PROMPTS.short.sum-up", "Python", 3),
+        ("a.py:PROMPTS.short.news", "Python", 3),
+        ("a.py:PROMPTS.chat", "Python", 4),
+        ("a.py:config.system_prompt", "Python", 9),
+        ("b.ts:PROMPTS.classify", "TypeScript", 2),
+        ("b.ts:PROMPTS.short.news", "TypeScript", 3),
+        ("b.ts:PROMPTS.build", "TypeScript", 4),
+        ("b.ts:systemPrompt", "TypeScript", 8),
+        ("b.ts:userPrompt", "TypeScript", 11),
+    ]
+
+
+@pytest.mark.parametrize("end", ["", "}", "{" * 50, "(" * 50, "`", "]})"])
+def test_an_object_that_does_not_end_is_read_to_the_end(end: str) -> None:
+    text = "const PROMPTS = {\n  a: 'Summarise the text of today.',\n" + end
+    assert found({"b.ts": text}) == [("b.ts:PROMPTS.a", "TypeScript", 2)]
+
+
 def test_arrays_of_messages_in_typescript_are_prompts() -> None:
     source = """\
 import { system } from "x";

@@ -10,7 +10,6 @@ from support.outcomes import contract
 from gatekeeper.contract.fixtures.unused_variables import (
     EXAMPLES,
     placeholder_fixtures,
-    placeholder_notices,
 )
 from gatekeeper.contract.values.definition import Fixture, Position
 
@@ -32,4 +31,3 @@ def test_an_input_about_an_example_is_no_example() -> None:
     quoted = EXAMPLES[0].format(name="name") + " he said"
     made = contract(fixtures=(Fixture("one", {"a": quoted}),))
     assert not list(placeholder_fixtures(made))
-    assert placeholder_notices([made]) == ()

@@ -30,6 +30,20 @@ def demanded(text: str) -> list[tuple[str, Any]]:
         ("Answer yes or no.", ["yes", "no"]),
         ("Respond with either 'yes' or 'no'.", ["yes", "no"]),
         ("Choose one of the following:\n- billing\n- other\n\n{{ m }}", ["billing", "other"]),
+        (
+            "Classify it as one of:\n- billing: payments…\n- `other` (all else)\n\n{{ m }}",
+            ["billing", "other"],
+        ),
+        (
+            "Categories:\n\n* **billing** – payments\n* **bug** — errors\n\n"
+            "Reply with exactly one category name.",
+            ["billing", "bug"],
+        ),
+        ("The labels are:\n1. spam - ads\n2) ham\nReturn only the label.\n", ["spam", "ham"]),
+        (
+            "## Intents:\n• greet: hello\n• buy: wants it\nMail: {{ m }}\nAnswer in one word.",
+            ["greet", "buy"],
+        ),
     ],
 )
 def test_a_list_of_labels_is_an_enum(text, checks):
@@ -50,6 +64,38 @@ def test_a_list_of_labels_is_an_enum(text, checks):
         ),
         ("Return JSON. Keep the answer under 80 words.", [("json_valid", None)]),
         ("Return JSON; `label` is one of good, bad.", [("json_valid", None)]),
+        (
+            "Return a JSON object with the following fields:\n- name: the full name\n"
+            "- **sum** (number): what it costs\n- note: a remark (optional)\n",
+            [("json_valid", None), ("json_required", ["name", "sum"])],
+        ),
+        (
+            'Output JSON with these keys:\n  "name" (string)\n  "date" (string): the day\n',
+            [("json_valid", None), ("json_required", ["name", "date"])],
+        ),
+        (
+            'Reply in JSON like this:\n{"label": "a: b", "at": {"day": 1, "hours": [2]}}',
+            [("json_valid", None), ("json_required", ["label", "at"])],
+        ),
+        (
+            'Return a JSON object in this format:\n\n```json\n{"label": "<a>", "urgency": 1}\n```',
+            [("json_valid", None), ("json_required", ["label", "urgency"])],
+        ),
+        (
+            'Return JSON: {{"label": "…", "at": {{"day": 1}}}}',
+            [("json_valid", None), ("json_required", ["label", "at"])],
+        ),
+        (
+            'Answer as JSON, such as {"a": 1, "b": 2} or {"a": 3, "c": 4}.',
+            [("json_valid", None), ("json_required", ["a"])],
+        ),
+        # What shows no keys that every answer has.
+        ('Return a JSON array: [{"a": 1}, {"a": 2}]', [("json_valid", None)]),
+        ('Return JSON. The input: {"a": 1}', [("json_valid", None)]),
+        ('Return JSON: {"a": 1, "b": "(optional)"}', [("json_valid", None)]),
+        ('Return JSON by this schema: {"properties": {"a": {}}}', [("json_valid", None)]),
+        ('Return JSON: {"a": 1, "b": ', [("json_valid", None)]),
+        ("Return JSON of {{ text }} and {% if x %}x{% endif %}.", [("json_valid", None)]),
         ("Answer in at most 50 words.", [("length", 50)]),
         ("Write 200 characters or less.", [("length", 200)]),
         ("Do not use more than 100 words.", [("length", 100)]),
@@ -101,6 +147,9 @@ def test_json_and_lengths_are_checks(text, checks):
         "Reply with markdown or plain text.",
         "You will get a label, one of: spam, ham. Say what it means.",
         "The categories: bug, feature, question.",
+        "The categories:\n- bug: errors\n- feature: wishes\n\nWrite a reply to the customer.",
+        "Categories:\n- bug: errors\n- feature: wishes\n\nAnswer with the category and a reason.",
+        "Options:\n- a long one of words\n- another long one\nAnswer with the option only.",
         # The answer has more than the label.
         "Classify the mail as spam or ham, and explain why.",
         "Answer yes or no. Then write a short reply to the customer.",
