@@ -20,6 +20,7 @@ from gatekeeper.author.onboarding.skeleton import (
     propose_name,
     write_skeleton,
 )
+from gatekeeper.author.onboarding.surroundings import Surroundings
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.own_code import unlisted_code
 from gatekeeper.contract.discovery.places import in_prompt_folder
@@ -32,7 +33,7 @@ from gatekeeper.contract.files.inventory import (
     take_inventory,
 )
 from gatekeeper.contract.models.allowed import models_in_use
-from gatekeeper.contract.models.faults import with_recordings
+from gatekeeper.contract.models.faults import ModelFault, with_recordings
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
@@ -85,6 +86,8 @@ class Proposal:
     unread: int = 0
     about_agents: str = ""
     mistakes: tuple[Problem, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Variables of the repository that say where the models are."""
     decisive: bool = False
     """Whether every contract is large enough for an inconclusive result to block a change."""
 
@@ -151,6 +154,9 @@ class _Proposing:
     code: set[str] = field(default_factory=set)
     too_small: bool = False
 
+    def __post_init__(self) -> None:
+        self.around = Surroundings(self.revision, lambda model: self._model_fault(model) is None)
+
     def proposal(self) -> Proposal:
         has_policy = POLICY_PATH in self.revision.entries
         first = self._inventory(self.policy)
@@ -186,6 +192,7 @@ class _Proposing:
             bool(used),
             second.unread,
             "" if self.only else second.about_agents,
+            settings=self.around.settings if "openai" in self._providers() else (),
             decisive=bool(accepted) and not has_policy and not self.too_small,
         )
 
@@ -264,7 +271,7 @@ class _Proposing:
         prompt = load_prompt(self.revision, found.reference)
         name = propose_name(found.reference, self.names)
         folder = contract_folder(self.policy.patterns_for(found.path))
-        made = write_skeleton(found, prompt, name, folder, usual)
+        made = write_skeleton(found, prompt, name, folder, usual, self.around)
         if made.path in self.revision.entries:
             what = f"{made.path} exists already, but is not a contract for this prompt"
             raise UnreadableError(what, "rename that file")
@@ -296,11 +303,14 @@ class _Proposing:
 
     def _require_models(self, jobs: Iterable[Job]) -> None:
         """Raise UnreadableError if the model of a contract cannot be called."""
-        find = with_recordings(find_model_fault, [self.revision])
         for model in dict.fromkeys(job.contract.target.model for job in jobs):
-            fault = find(model)
-            if fault and fault.certain:
+            fault = self._model_fault(model)
+            if fault:
                 raise UnreadableError(fault.what, fault.fix)
+
+    def _model_fault(self, model: str) -> ModelFault | None:
+        fault = with_recordings(find_model_fault, [self.revision])(model)
+        return fault if fault and fault.certain else None
 
     def _usual_model(self) -> str:
         hosted = [model for model, _ in self.models.most_common() if is_hosted(model)]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
+from gatekeeper.author.onboarding.surroundings import CallSite, InputFile, Surroundings
 from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.contract.fixtures.unused_variables import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
@@ -21,6 +22,13 @@ from gatekeeper.contract.values.definition import Prompt, TemplateStyle
 from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
 
+_STRICT = "# With few fixtures, every fixture has to pass.\ngate: {tolerance: 1}\n"
+_LIMITS = """\
+# How much more a call may cost, and how much slower it may be, than on the base branch. A limit on
+# cost needs 20 fixtures with distinct inputs, one on latency_p95 needs 40. As keys of `gate`:
+# gate: {cost: +20%, latency_p95: +25%}
+"""
+"""The limits that docs/objectives.md describes."""
 DEFAULT_MODEL = "openai/gpt-4o-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -40,23 +48,29 @@ class Skeleton:
     text: str
     fixtures: int
     demands: tuple[Demand, ...]
-    source: Literal["to replace", "from its samples", "without a variable"]
+    source: Literal["to replace", "from its samples", "from a file", "without a variable"]
 
 
 def write_skeleton(
-    found: InventoryPrompt, prompt: Prompt, name: str, folder: str, model: str
+    found: InventoryPrompt,
+    prompt: Prompt,
+    name: str,
+    folder: str,
+    model: str,
+    around: Surroundings | None = None,
 ) -> Skeleton:
     """Return a contract for the prompt.
 
     Its checks are what the prompt plainly demands. Its fixtures are the samples of the prompt file,
-    or else examples that a person replaces.
+    or a file of inputs beside it, or else examples that a person replaces.
 
     Args:
         found: Where the prompt is.
         prompt: The prompt as loaded.
         name: The contract's name.
         folder: The folder for the contract, from the root.
-        model: The model if the prompt names none.
+        model: The model if neither the prompt nor the call that sends it names one.
+        around: What the files around the prompt say of it.
     """
     style = unseen_style(prompt)
     prompt = prompt.read_as(style) if style else prompt
@@ -64,34 +78,74 @@ def write_skeleton(
     demands = find_demands(text)
     variables = prompt_variables(prompt)
     rows = _samples(prompt, variables)
-    fixtures = rows or _examples(prompt, variables)
+    inputs = around.inputs_of(found, variables) if around and not rows else None
+    call = around.call_of(found) if around and not prompt.model else None
+    file = [{"file": relpath(inputs.path, folder or ".")}] if inputs else []
+    fixtures = rows or file or _examples(prompt, variables)
+    right = _right_answer(inputs, variables, demands) if inputs else ()
     lines = [
         f"# Proposed by `gatekeeper init` for {found.reference}.",
-        *_about_fixtures(rows, variables),
+        *_about_fixtures(rows, variables, inputs),
         "contract: 1",
         f"name: {name}",
         f"prompt: {write_flow(relpath(found.reference, folder or '.'))}",
         *([f"template: {style}"] if style else []),
-        *([] if prompt.model else [f"model: {model}"]),
+        *([] if prompt.model or call else [f"model: {model}"]),
+        *(_called_with(call, prompt) if call else []),
         "",
         "fixtures:",
         *(line for row in fixtures for line in list_item(row)),
         "",
         "checks:",
         *_checks(demands),
+        *right,
         "",
-        "# With few fixtures, every fixture has to pass.",
-        "gate: {tolerance: 1}",
-        "",
+        _LIMITS if len(right) == 1 else _STRICT + _LIMITS,  # a model gets some labels wrong
     ]
     path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
-    source: Literal["to replace", "from its samples", "without a variable"] = "to replace"
-    if rows or not variables:
-        source = "from its samples" if rows else "without a variable"
-    return Skeleton(path, name, "\n".join(lines), len(fixtures), demands, source)
+    source: Literal["to replace", "from its samples", "from a file", "without a variable"]
+    source = "from its samples" if rows else "from a file" if inputs else "to replace"
+    source = source if variables or rows else "without a variable"
+    count = len(inputs.rows) if inputs else len(fixtures)
+    return Skeleton(path, name, "\n".join(lines), count, demands, source)
 
 
-def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterator[str]:
+def _called_with(call: CallSite, prompt: Prompt) -> Iterator[str]:
+    yield f"# {call.place} seems to send this prompt."
+    yield f"model: {call.model}"
+    params = {name: value for name, value in call.params.items() if name not in prompt.params}
+    if params:
+        yield f"params: {write_flow(params)}"
+
+
+def _right_answer(
+    inputs: InputFile, variables: Sequence[str], demands: Sequence[Demand]
+) -> Sequence[str]:
+    """Return the check of each row's own label: that of `expected`, or of another column that only
+    has labels of the prompt. A column `category` is no variable, so that it has to be renamed."""
+    known = next((demand.check["values"] for demand in demands if "values" in demand.check), ())
+    labels = {str(label).casefold() for label in known}
+    for name in ("expected", *inputs.rows[0]):
+        answers = {str(row.get(name, "")).casefold() for row in inputs.rows}
+        if name in variables or not answers <= labels:
+            continue
+        shown = "expected" if name == "category" else name
+        check = {"type": "equals", "value": f"{{{{ {shown} }}}}", "ignore_case": True}
+        line = f"  - {write_flow(check | {'name': 'is the right label'})}"
+        if name == shown:
+            return [line]
+        why = "  # If the column `category` is the right answer, rename it to `expected`, and add:"
+        return [why, line.replace("  -", "  # -", 1)]
+    return ()
+
+
+def _about_fixtures(
+    rows: Sequence[object], variables: Sequence[str], inputs: InputFile | None
+) -> Iterator[str]:
+    if inputs is not None:
+        if not all(row.get("id") for row in inputs.rows):
+            yield "# With a column `id`, a row keeps its name when it is edited."
+        return
     if not variables:
         yield "# The prompt has no variables, so all fixtures would send the same request. With"
         yield "# `turns`, a fixture adds what the user says next: see"

@@ -69,6 +69,7 @@ def init(arguments: argparse.Namespace) -> int:
         texts = dict(starter.example_files())
     keys = list(filter(None, map(key_variable, found.providers)))
     settings = [name for provider in found.providers for name in setting_variables(provider)]
+    settings += found.settings
     needed = keys if found.providers else None
     texts |= starter.workflow_files(branch, needed, settings, arguments.hold)
     action = action or starter.installed_release()

@@ -215,6 +215,12 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
                 f"correct the value in the fixture's `vars`, which now contain: {names}; a loop "
                 "such as `{% for item in items %}` needs a list"
             )
+        label = re.fullmatch(r"'(category|cluster|id|metadata)' is undefined", message)
+        if label:
+            return message.replace("'", "`"), (
+                f"the key `{label[1]}` of a fixture is for reports and is no variable: give the "
+                "variable another name there and here. Call an expected answer `expected`"
+            )
         return message.replace("'", "`"), (
             f"add the variable to the fixture's `vars`, which now contain: {names}"
         )

@@ -74,6 +74,11 @@ def test_values_are_never_templates(value: str) -> None:
         ("a\n{{ nope }}", "prompts/p.md:11: user message", "`nope` is undefined"),
         ("{{ x.y.z }}", "prompts/p.md:10: user message", "`y`, but the value is text"),
         ("{% for i in x %}{{ i.id }}{% endfor %}", "prompts/p.md:10", "needs a list"),
+        (
+            "{{ category }}",
+            "prompts/p.md:10: user message",
+            "`category` of a fixture is for reports",
+        ),
         ("\n{% include 'i.md' %}", "prompts/i.md:2: user message", "`deep` is undefined"),
         ("{% if %}", "prompts/p.md:10: user message", "not a template"),
         ("\n\n{{ 1 / 0 }}", "prompts/p.md:12: user message", "division by zero"),
