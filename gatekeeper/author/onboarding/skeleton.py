@@ -79,6 +79,8 @@ def write_skeleton(
     variables = prompt_variables(prompt)
     rows = _samples(prompt, variables)
     inputs = around.inputs_of(found, variables) if around and not rows else None
+    fault = f"# Not used as fixtures: {inputs.fault}" if inputs and inputs.fault else ""
+    inputs = None if fault else inputs
     call = around.call_of(found) if around and not prompt.model else None
     file = [{"file": relpath(inputs.path, folder or ".")}] if inputs else []
     fixtures = rows or file or _examples(prompt, variables)
@@ -86,6 +88,7 @@ def write_skeleton(
     lines = [
         f"# Proposed by `gatekeeper init` for {found.reference}.",
         *_about_fixtures(rows, variables, inputs),
+        *([fault.replace("\n", " ")] if fault else []),
         "contract: 1",
         f"name: {name}",
         f"prompt: {write_flow(relpath(found.reference, folder or '.'))}",

@@ -59,10 +59,11 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file with a row for each input of a prompt, and the first keys of its rows."""
+    """A file with a row for each input of a prompt; or without, and then `fault` says why."""
 
     path: str
     rows: Sequence[Mapping[str, Any]]
+    fault: str = ""
 
 
 @dataclass
@@ -131,18 +132,21 @@ class Surroundings:
         return tuple(sorted(set(found)))[-1:]
 
     def inputs_of(self, prompt: InventoryPrompt, variables: Sequence[str]) -> InputFile | None:
-        """Return a file beside the prompt, or with its name, that has a value for each variable."""
+        """Return a file beside the prompt, or with its name, that has a value for each variable;
+        else the first that cannot be used although it seems to be one."""
+        unusable = None
         stem = basename(prompt.path).split(".")[0]
         tables = [path for path in self._files() if path.lower().endswith((".csv", ".jsonl"))]
         same = [path for path in tables if splitext(basename(path))[0].split(".")[0] == stem]
         beside = [path for path in tables if dirname(path) == dirname(prompt.path)]
         for path, text in self._texts([*same, *beside][:_MOST_FILES]):
-            rows = _rows(text, path)
-            values = [row.get("vars", row) for row in rows]
+            found = _inputs(text, path)
+            values = [row.get("vars", row) for row in found.rows]
             keys = [set(row) if isinstance(row, dict) else set[str]() for row in values]
-            if variables and 0 < len(rows) <= MOST_ROWS and all(k >= set(variables) for k in keys):
-                return InputFile(path, rows)
-        return None
+            if variables and not found.fault and all(k >= set(variables) for k in keys):
+                return found
+            unusable = unusable or (found if found.fault and variables else None)
+        return unusable
 
     def _files(self) -> list[str]:
         return sorted(path for path, entry in self.revision.entries.items() if entry.kind == "file")
@@ -156,12 +160,16 @@ class Surroundings:
                 continue
 
 
-def _rows(text: str, path: str) -> list[dict[str, Any]]:
+def _inputs(text: str, path: str) -> InputFile:
     try:
         rows = [row.data for row in read_rows(text, path, MOST_ROWS)]
-    except ContractError:
-        return []
-    return rows if all(isinstance(row, dict) for row in rows) else []
+    except ContractError as error:
+        return InputFile(path, (), str(error.problems[0]))
+    if len(rows) > MOST_ROWS:
+        fault = f"{path}: more than {MOST_ROWS} rows; choose those that matter, and name that file"
+        return InputFile(path, (), fault)
+    is_table = all(isinstance(row, dict) for row in rows)
+    return InputFile(path, rows) if is_table else InputFile(path, (), f"{path}: not a table")
 
 
 def _model(found: re.Match[str]) -> str | None:

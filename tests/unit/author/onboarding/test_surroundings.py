@@ -119,6 +119,22 @@ def test_a_table_that_does_not_fit_is_left_alone(table: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("text,expected\nMy card, please,billing\n", "prompts/classify.csv:2: the header has 2 "),
+        ("text\n" + "a\n" * (MOST_ROWS + 1), "more than 500 rows"),
+        ("text,expected\n", "the file has no fixture"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_named_with_its_fault(table: str, why: str) -> None:
+    files = {"prompts/classify.md": PROMPT, "prompts/classify.csv": table}
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    (made,) = propose(revision).skeletons
+    (said,) = [line for line in made.text.splitlines() if line.startswith("# Not used as fixtures")]
+    assert why in said
+
+
+@pytest.mark.parametrize(
     ("files", "names"),
     [
         ({".env.example": "OPENAI_BASE_URL=https://llm.example.org/v1"}, ("OPENAI_BASE_URL",)),
