@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,17 @@ def same_order() -> Iterator[None]:
     What needs several draws its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gatekeeper.gate.work.new_order_seed", lambda: "0" * 32)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def long_before_any_retirement() -> Iterator[None]:
+    """No model of the tests retires soon, whatever the calendar says. Tests of retirements set
+    their own day."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("retirement", "model_faults"):
+            name = f"gatekeeper.providers.models.{module}.today"
+            patch.setattr(name, lambda: date(2024, 1, 1))
         yield
 
 

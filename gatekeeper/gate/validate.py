@@ -37,6 +37,7 @@ from gatekeeper.contract.loading.load import load_contract, shared_names
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
     FindFault,
+    NamedModel,
     find_faults,
     named_model,
     no_fault,
@@ -165,6 +166,7 @@ class Validation:
         }
 
 
+_YEAR = 365
 _MOST_UNCOVERED = 40
 """The most prompts without a contract that are read to say why they cannot have one."""
 Advise = Callable[[str, Mapping[str, Any]], Iterable["CallAdvice"]]
@@ -274,6 +276,7 @@ class _Validating:
         held = held_fixtures(contract, today)
         self._add("note", (Problem(path, text, "") for text in held), path)
         self._add("note", _notes(job, alone=alone), path)
+        self._add("note", _later_ends(models), path)
 
     def note_keys(self, paths: Iterable[str]) -> None:
         """Warn of misspelt keys in files that are prompts, whether a contract names them or not:
@@ -371,6 +374,16 @@ class _Validating:
             if (level, problem) not in self.known:
                 self.known.add((level, problem))
                 self.findings.append(Finding(level, problem, path))
+
+
+def _later_ends(models: Iterable[NamedModel]) -> Iterator[Problem]:
+    """Yield the ends within a year of models that last longer than those that are warned of."""
+    from gatekeeper.providers.models.retirement import find_retirement, today
+
+    for place, model in dict.fromkeys(models):
+        ends = find_retirement(model)
+        if ends and not ends.is_soon(today()) and ends.days_left(today()) <= _YEAR:
+            yield place.problem(ends.text(today()), "", "model")
 
 
 def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from support.edited_text import edited
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+
+from gatekeeper.cli.main import main
+from gatekeeper.providers.models.retirement import find_retirement
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -66,3 +70,33 @@ def test_a_pull_request_can_leave_a_model_that_cannot_be_called(
     if exit_code == 0:
         assert "Base is not compared" in comment
         assert pull.result()["verdict"] == "inconclusive"
+
+
+SNAPSHOT = "openai/gpt-4o-mini-2024-07-18"
+
+
+@pytest.mark.parametrize(("left", "level"), [(48, "warning"), (200, "note")])
+def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
+    left: int,
+    level: str,
+    model: OpenAIServer,
+    github: FakeGithub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    ends = find_retirement(SNAPSHOT)
+    assert ends
+    day = ends.day - timedelta(left)
+    for module in ("retirement", "model_faults"):
+        monkeypatch.setattr(f"gatekeeper.providers.models.{module}.today", lambda: day)
+    base = {FILE: model_is(SNAPSHOT)}
+    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, base)
+    assert pull.run_check() == 0
+    [comment] = pull.own
+    end = f"`{SNAPSHOT}` retires on {ends.day} (in {left} days)"
+    assert (end in comment) == (level == "warning")
+    capsys.readouterr()
+    assert main(["validate", "--repo", str(pull.change.workspace)]) == 0
+    place = f"{level}: {FILE}:5:8: {'model: ' * (level == 'warning')}"
+    assert f"{place}{end}" in capsys.readouterr().out

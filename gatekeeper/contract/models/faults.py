@@ -16,8 +16,8 @@ from gatekeeper.errors import Problem
 
 @dataclass(frozen=True, slots=True)
 class ModelFault:
-    """The mistake in a model's name and its remedy. `certain` says that the model cannot be called;
-    otherwise the name may be right, but new."""
+    """What is wrong with a model, and its remedy. `certain` says that the model cannot be called;
+    otherwise it retires soon, or its name may be right, but new."""
 
     what: str
     fix: str
@@ -36,7 +36,7 @@ def no_fault(_: str) -> ModelFault | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelFaults:
-    """`refused` models cannot be called; `doubtful` ones are likely misspelt."""
+    """`refused` models cannot be called; `doubtful` ones are likely misspelt, or retire soon."""
 
     refused: tuple[Problem, ...] = ()
     doubtful: tuple[Problem, ...] = ()

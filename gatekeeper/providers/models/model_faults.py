@@ -1,4 +1,4 @@
-"""Finds models that cannot be called, or are likely misspelt, without calling any."""
+"""Finds models that cannot be called, retire soon, or are likely misspelt, without calling any."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gatekeeper.contract.reading.model_traits import is_agent
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.providers.models.catalogue import CATALOGUE, EMBEDDED_MODEL
 from gatekeeper.providers.models.price_list import mistyped_model, price_list
+from gatekeeper.providers.models.retirement import retires_soon, today
 
 _OWN_SERVER = (
     "for your own server that speaks OpenAI's protocol, write openai/NAME and set "
@@ -41,9 +42,10 @@ def find_model_fault(model: str) -> ModelFault | None:
     if provider not in CATALOGUE and not asks_a_proxy(os.environ):
         return ModelFault(f"`{model}`: {no_provider(provider)}", known_providers(model), True)
     other = mistyped_model(model)
-    if other is None:
-        return None
-    return ModelFault(f"no price is known for `{model}`", f"did you mean `{other}`?", False)
+    if other:
+        return ModelFault(f"no price is known for `{model}`", f"did you mean `{other}`?", False)
+    ends = retires_soon(model)
+    return ModelFault(ends.text(today()), ends.advice, False) if ends else None
 
 
 def asks_a_proxy(environ: Mapping[str, str]) -> bool:
