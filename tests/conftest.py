@@ -78,9 +78,7 @@ def long_before_any_retirement() -> Iterator[None]:
     """No model of the tests retires soon, whatever the calendar says. Tests of retirements set
     their own day."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("retirement", "model_faults"):
-            name = f"gatekeeper.providers.models.{module}.today"
-            patch.setattr(name, lambda: date(2024, 1, 1))
+        patch.setattr("gatekeeper.providers.models.retirement.today", lambda: date(2024, 1, 1))
         yield
 
 

@@ -1,4 +1,5 @@
-"""Finds the consequences of a run on the default branch: spent error budgets, drifted models.
+"""Finds the consequences of a run on the default branch: spent error budgets, drifted models,
+models that retire, nights without a measurement.
 
 They are computed from the history, after the run was added to it. They do not change the run's
 verdict.
@@ -7,32 +8,36 @@ verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.action.activities import CheckActivity, Job, Run, history_of
+from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import RunFull, RunPush
+from gatekeeper.action.github.repository import RepositoryApi
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.contract.policies.policy import Policy, load_policy
 from gatekeeper.contract.values.definition import Contract
+from gatekeeper.errors import ContractError, GatekeeperError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.news import News
 
 if TYPE_CHECKING:
-    from gatekeeper.history.drift import ContractDrift
-    from gatekeeper.history.judge_drift import JudgeDrift
     from gatekeeper.history.record import Record
+    from gatekeeper.reports.described.nights import NightlyIssue
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
     """The alerts of a run. `known` are alerts of an earlier night that still hold: they are shown
-    but not sent again. `drifts` is None for every run except the nightly one."""
+    but not sent again. `issues` are those of a nightly run."""
 
     news: tuple[News, ...] = ()
     known: tuple[News, ...] = ()
-    drifts: tuple[ContractDrift, ...] | None = None
-    judges: tuple[JudgeDrift, ...] = ()
+    issues: tuple[NightlyIssue, ...] = ()
 
 
 def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Aftermath:
@@ -67,7 +72,7 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
         return Aftermath(news)
     from gatekeeper.history.drift import drifts
     from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.described.drift import drift_news, judge_news
+    from gatekeeper.reports.described.drift import drift_issue, drift_news, judge_news
 
     # Of those that are still there: the past of a removed one stays as it ended.
     drifting = drifts(records, [contract.name for contract in contracts])
@@ -79,9 +84,60 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
     return Aftermath(
         (*news, *drift_news(new), *judge_news(fresh)),
         (*drift_news(old), *judge_news(stale)),
-        drifting,
-        judges,
+        (
+            drift_issue(drifting, judges, job.settings.run_url),
+            *_nightly_issues(job, contracts, records, result),
+        ),
     )
+
+
+def _nightly_issues(
+    job: Job, contracts: Sequence[Contract], records: Sequence[Record], result: GateResult
+) -> list[NightlyIssue]:
+    """Return the issues about models that retire, and about contracts that were not measured."""
+    from gatekeeper.providers.models import retirement
+    from gatekeeper.reports.described.nights import retirement_issues, unmeasured_issue
+
+    used = [(model, found.name) for found in contracts for model in _models_of(found)]
+    lost = {
+        contract.name: next(r.text for r in contract.reasons if r.verdict == "error")
+        for contract in result.contracts
+        if contract.verdict == "error"
+    }
+    url = job.settings.run_url
+    return [
+        *retirement_issues(used, retirement.today(), url),
+        unmeasured_issue(lost, records, result.started, url),
+    ]
+
+
+def _models_of(contract: Contract) -> list[str]:
+    """Return the contract's model, and those of its judges."""
+    named = [contract.target.model]
+    for check in contract.every_check():
+        of_check = [check.params.get("model"), *(check.params.get("models") or ())]
+        named += [model for model in of_check if isinstance(model, str)]
+    return named
+
+
+def unmeasured_night(
+    settings: ActionInputs, api: RepositoryApi, activity: RunFull, error: GatekeeperError
+) -> tuple[NightlyIssue, ...]:
+    """Return the issue about the contracts of the last night that was measured, for a night that
+    ended with an error. Nothing if the history cannot be read."""
+    from gatekeeper.reports.described.nights import unmeasured_issue
+
+    with suppress(GatekeeperError), Checkout(settings) as checkout:
+        try:
+            policy = load_policy(checkout.revision(activity.sha))
+        except ContractError:
+            policy = Policy()
+        history = history_of(Job(settings, api, checkout), policy)
+        records = history.read().records if history else ()
+        latest = max((record.time for record in records), default=None)
+        lost = {r.contract: str(error) for r in records if r.time == latest}
+        return (unmeasured_issue(lost, records, datetime.now(UTC), settings.run_url),)
+    return ()
 
 
 def month_news(records: Sequence[Record], result: GateResult, policy: Policy) -> tuple[News, ...]:

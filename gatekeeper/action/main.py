@@ -21,7 +21,7 @@ from gatekeeper.action.activities import (
     found_pull_request,
     result_of,
 )
-from gatekeeper.action.alerts import look_back
+from gatekeeper.action.alerts import look_back, unmeasured_night
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import (
     Activity,
@@ -47,7 +47,7 @@ from gatekeeper.action.publish import (
     problems,
     say,
     say_annotations,
-    tell_drift,
+    tell_issues,
 )
 from gatekeeper.action.waiting.holding import describe_hold, forecast, what_holds
 from gatekeeper.action.waiting.progress import PublishedProgress
@@ -92,15 +92,16 @@ def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
         if isinstance(told, Bug):
             say(clean(told.trace, settings))
         answer = answer_to_error(told, settings)
+        if isinstance(activity, RunFull) and activity.keep == "schedule":
+            answer = replace(answer, issues=unmeasured_night(settings, api, activity, told))
     return _publish(answer, settings, activity, api)
 
 
 def _publish(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
-    """Publish the result, drift and notifications. Returns the exit code."""
+    """Publish the result, issues and notifications. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
-    if answer.drifts is not None:
-        tell_drift(answer.drifts, answer.judges, settings)
-    notify(answer, settings)
+    opened = tell_issues(answer, settings)
+    notify(replace(answer, news=(*answer.news, *opened)), settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity, activity.pull_request, answer, settings, api)
     return exit_code
@@ -157,6 +158,4 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     answer = answer_to(result, out, settings, (*after.news, *after.known))
     if (out / "result.json").exists():
         forget_unfinished(result.spent_answers)
-    return replace(
-        answer, news=(*answer.news, *after.news), drifts=after.drifts, judges=after.judges
-    )
+    return replace(answer, news=(*answer.news, *after.news), issues=after.issues)

@@ -41,7 +41,7 @@ from gatekeeper.reports.escape import block, log_text, visible
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
 from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
-from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_marker
+from gatekeeper.reports.markers import comment_marker, issue_marker, suggestion_marker
 from gatekeeper.reports.news import News, news_of, notification_body, notification_title, wanted
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
@@ -51,8 +51,7 @@ from gatekeeper.reports.write import write_files, write_reports
 
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import RunEstimate
-    from gatekeeper.history.drift import ContractDrift
-    from gatekeeper.history.judge_drift import JudgeDrift
+    from gatekeeper.reports.described.nights import NightlyIssue
 
 
 # Sends messages to Slack, Teams, e-mail or a webhook, by apprise's addresses.
@@ -164,8 +163,7 @@ class Answer:
     outputs: Mapping[str, str]
     is_held: bool = False
     news: tuple[News, ...] = ()
-    drifts: tuple[ContractDrift, ...] | None = None
-    judges: tuple[JudgeDrift, ...] = ()
+    issues: tuple[NightlyIssue, ...] = ()
     commit: str | None = None
     suggestions: tuple[Suggestion, ...] = ()
     comment_on_suggestions: str = ""
@@ -445,27 +443,28 @@ def _suggest(
     return f"{marker}\n{answer.comment_on_suggestions}" if posted else answer.comment
 
 
-def tell_drift(
-    drifts: Sequence[ContractDrift], judges: Sequence[JudgeDrift], settings: ActionInputs
-) -> None:
-    """Open, update or close the issue about drift. A failure is a warning in the log."""
-    from gatekeeper.action.github.issues import IssueApi, publish_drift
-    from gatekeeper.reports.described.drift import issue_body, issue_title
+def tell_issues(answer: Answer, settings: ActionInputs) -> tuple[News, ...]:
+    """Open, update or close the issues of a nightly run. A failure is a warning in the log. Returns
+    the news of those that are open since now, or that could not be opened."""
+    if not answer.issues:
+        return ()
+    from gatekeeper.action.github.issues import OPENED, IssueApi, publish_issue
 
-    changes = [contract.change.id for contract in drifts if contract.change]
-    changes += [judge.id for judge in judges if judge.status == "drifted"]
     api = IssueApi(settings.token, settings.repository, settings.api_url)
-    own = drift_marker(settings.id)
-    title, body = issue_title(drifts, judges), issue_body(drifts, settings.run_url, judges)
-    try:
-        issue, said = publish_drift(
-            api, own, changes, clean(title, settings), clean(body, settings)
-        )
-    except PublishError as error:
-        _say_warning(f"{error}. The job's summary says what drifted", settings)
-        return
-    if issue and said:
-        say(f"{said}: {issue.url}")
+    news: list[News] = []
+    for number, found in enumerate(answer.issues):
+        own = issue_marker(settings.id, found.kind)
+        title, body = clean(found.title, settings), clean(found.body, settings)
+        try:
+            issue, said = publish_issue(api, own, found.changes, title, body, found.about)
+        except PublishError as error:
+            _say_warning(f"{error}. The job's summary says what changed", settings)
+            return (*news, *(one for left in answer.issues[number:] for one in left.news))
+        if issue and said:
+            say(f"{said}: {issue.url}")
+        if said.startswith(OPENED):
+            news += found.news
+    return tuple(news)
 
 
 def notify(answer: Answer, settings: ActionInputs) -> None:

@@ -35,9 +35,9 @@ def run_marker(marker_id: str) -> str:
     return f"<!-- gatekeeper-run:{_safe(marker_id)} -->"
 
 
-def drift_marker(marker_id: str) -> str:
-    """Return the marker of the issue about drift."""
-    return f"<!-- gatekeeper-drift:{_safe(marker_id)} -->"
+def issue_marker(marker_id: str, kind: str) -> str:
+    """Return the marker of an issue of nightly runs, such as that about `drift`."""
+    return f"<!-- gatekeeper-{kind}:{_safe(marker_id)} -->"
 
 
 def reply_marker(marker_id: str, comment_id: int) -> str:

@@ -1,8 +1,9 @@
 """News of a run for people who do not look at the pull request, and its text for a chat.
 
-There are four kinds: a prompt change made things worse, an error budget is overspent so that its
-prompt is frozen, a model or judge drifted although the prompt did not change, the policy's limit
-of the month is nearly or wholly spent. News says only what happened.
+There are five kinds: a prompt change made things worse, an error budget is overspent so that its
+prompt is frozen, a model or judge drifted although the prompt did not change, nightly runs could
+not measure a contract, the policy's limit of the month is nearly or wholly spent. News says only
+what happened.
 
 The author of a pull request writes parts of it, so mentions are broken up and invisible characters
 are made visible. The services receive it as text, not as markup.
@@ -55,6 +56,7 @@ TITLES = {
     "regression": "a change made a prompt worse",
     "freeze": "an error budget is spent",
     "drift": "a model or judge drifted",
+    "unmeasured": "nightly runs cannot measure",
     "spending": "the spending limit of the month is nearly reached",
 }
 TEMPLATE = """\

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from support import openai_server as faults
 from support.bot_comments import CheckedPull
 from support.edited_text import edited
 from support.github_server import FakeGithub
+from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT, PullRequest
 
 from gatekeeper.cli.main import main
 from gatekeeper.providers.models.retirement import find_retirement
@@ -88,8 +90,7 @@ def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
     ends = find_retirement(SNAPSHOT)
     assert ends
     day = ends.day - timedelta(left)
-    for module in ("retirement", "model_faults"):
-        monkeypatch.setattr(f"gatekeeper.providers.models.{module}.today", lambda: day)
+    monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
     base = {FILE: model_is(SNAPSHOT)}
     pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, base)
     assert pull.run_check() == 0
@@ -100,3 +101,62 @@ def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
     assert main(["validate", "--repo", str(pull.change.workspace)]) == 0
     place = f"{level}: {FILE}:5:8: {'model: ' * (level == 'warning')}"
     assert f"{place}{end}" in capsys.readouterr().out
+
+
+def test_the_third_night_without_a_measurement_is_told_once(
+    model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS})
+    github.refs["heads/main"] = pull.change.merge
+    history = pull.change.workspace / "history.jsonl"
+    answers = model._answer
+    with Webhook() as chat:
+        told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
+
+        def night(ago: float, exit_code: int) -> list[str]:
+            """One night, `ago` days after the last that was measured."""
+            [found] = [json.loads(text) for text in history.read_text().splitlines()]
+            found["time"] = (datetime.now(UTC) - timedelta(ago)).isoformat()
+            history.write_text(json.dumps(found) + "\n")
+            assert pull.act("schedule", {}, history=history.name, notify=told) == exit_code
+            return [issue.state for issue in github.issues]
+
+        assert pull.act("schedule", {}, history=history.name, notify=told) == 0
+        assert github.issues == chat.received == []
+        model._answer = lambda _: faults.gone()
+        assert night(1, 3) == night(2, 3) == []
+        assert night(3, 3) == night(4, 3) == ["open"]
+        # A missing key ends the run before it has a result.
+        whole = PullRequest.environment
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                PullRequest,
+                "environment",
+                lambda *given, **inputs: whole(*given, **inputs) | {"OPENAI_API_KEY": ""},
+            )
+            assert night(5, 2) == ["open"]
+        [message], [issue] = chat.received, github.issues
+        assert issue.title == "Nightly runs cannot measure: sentiment"
+        assert "no API key" in issue.body
+        model._answer = answers
+        assert pull.act("schedule", {}, history=history.name, notify=told) == 0
+        assert len(chat.received) == 1
+    assert "nightly runs cannot measure" in message["title"]
+    assert "sentiment: nightly runs could not measure it since" in message["message"]
+    assert (issue.title, issue.state) == ("Nightly runs cannot measure: over", "closed")
+
+
+def test_a_nightly_run_opens_one_issue_about_a_model_that_retires(
+    model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ends = find_retirement(SNAPSHOT)
+    assert ends
+    base = {FILE: model_is(SNAPSHOT)}
+    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, base)
+    for left, opened in ((91, 0), (90, 1), (31, 1), (29, 2)):
+        day = ends.day - timedelta(left)
+        monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda day=day: day)
+        assert pull.act("schedule", {}, history="history.jsonl") == 0
+        assert len(github.issues) == opened
+    assert [issue.state for issue in github.issues] == ["closed", "open"]
+    assert github.issues[1].title == f"Model retires on {ends.day}: {SNAPSHOT}"

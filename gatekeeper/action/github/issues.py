@@ -1,6 +1,6 @@
-"""The issue about drift: opened, updated, and closed when the drift is over.
+"""The issues of nightly runs, such as that about drift: opened, updated, closed when it is over.
 
-If a person closes it, it stays closed until something else drifts.
+If a person closes one, it stays closed until there is something else to say.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 State = Literal["open", "closed"]
 _PERMISSION = "issues: write"
+OPENED = "opened an issue"
 LIMIT = 65_536
 """The longest text of an issue, in characters, as for a comment."""
 
@@ -69,8 +70,8 @@ class IssueApi(PullRequestApi):
         return None
 
 
-def publish_drift(
-    api: IssueApi, marker: str, changes: Sequence[str], title: str, body: str
+def publish_issue(
+    api: IssueApi, marker: str, changes: Sequence[str], title: str, body: str, about: str = "drift"
 ) -> tuple[Issue | None, str]:
     """Open, update or close the issue; returns it and a line for the log.
 
@@ -78,24 +79,25 @@ def publish_drift(
 
     Args:
         marker: The hidden text that identifies the issue.
-        changes: The names of the changes that are certain.
+        changes: The names of the changes that are certain; none if it is over.
+        about: What the issue is about, in a few words.
     """
     text = f"{marker}\n{changes_marker(changes)}\n{body}"[:LIMIT]
-    # A repository may have thousands of closed issues, so they are read only if there is a drift.
+    # A repository may have thousands of closed issues, so they are read only if needed.
     found = api.find_issue(marker, closed=bool(changes))
     if not changes:
         if found is None:
             return None, ""
-        return api.update_issue(found, title, text, "closed"), "closed the issue about drift"
+        return api.update_issue(found, title, text, "closed"), f"closed the issue about {about}"
     if found is None:
-        return api.create_issue(marker, title, text), "opened an issue about drift"
+        return api.create_issue(marker, title, text), f"{OPENED} about {about}"
     if found.state == "open":
         if (found.title, found.body) == (title, text):
             return found, ""
-        return api.update_issue(found, title, text, "open"), "updated the issue about drift"
+        return api.update_issue(found, title, text, "open"), f"updated the issue about {about}"
     if read_changes(found.body).issuperset(changes):
-        return found, "somebody closed the issue about this drift, so the issue stays closed"
-    return api.create_issue(marker, title, text), "opened an issue about drift"
+        return found, f"somebody closed the issue about this {about}, so the issue stays closed"
+    return api.create_issue(marker, title, text), f"{OPENED} about {about}"
 
 
 def _issue(issue: GithubIssue) -> Issue:

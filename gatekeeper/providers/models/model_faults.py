@@ -9,9 +9,9 @@ from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.reading.model_traits import is_agent
 from gatekeeper.contract.syntax.schema_errors import nearest
+from gatekeeper.providers.models import retirement
 from gatekeeper.providers.models.catalogue import CATALOGUE, EMBEDDED_MODEL
 from gatekeeper.providers.models.price_list import mistyped_model, price_list
-from gatekeeper.providers.models.retirement import retires_soon, today
 
 _OWN_SERVER = (
     "for your own server that speaks OpenAI's protocol, write openai/NAME and set "
@@ -44,8 +44,8 @@ def find_model_fault(model: str) -> ModelFault | None:
     other = mistyped_model(model)
     if other:
         return ModelFault(f"no price is known for `{model}`", f"did you mean `{other}`?", False)
-    ends = retires_soon(model)
-    return ModelFault(ends.text(today()), ends.advice, False) if ends else None
+    ends = retirement.retires_soon(model)
+    return ModelFault(ends.text(retirement.today()), ends.advice, False) if ends else None
 
 
 def asks_a_proxy(environ: Mapping[str, str]) -> bool:

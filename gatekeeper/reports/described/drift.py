@@ -16,6 +16,7 @@ from gatekeeper.history.drift import (
     WatchReason,
 )
 from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
+from gatekeeper.reports.described.nights import NightlyIssue
 from gatekeeper.reports.document import (
     Block,
     Cell,
@@ -148,6 +149,16 @@ def range_text(contract: ContractDrift) -> str:
 def evidence_text(e_value: float) -> str:
     """Return the strength of the evidence, out of the 100 at which a change is reported."""
     return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
+
+
+def drift_issue(
+    found: Sequence[ContractDrift], judges: Sequence[JudgeDrift], run_url: str | None
+) -> NightlyIssue:
+    """Return the issue about what drifted."""
+    changes = [contract.change.id for contract in found if contract.change]
+    changes += [judge.id for judge in judges if judge.status == "drifted"]
+    title, body = issue_title(found, judges), issue_body(found, run_url, judges)
+    return NightlyIssue("drift", "drift", tuple(changes), title, body)
 
 
 def issue_title(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from gatekeeper import numbers
@@ -17,7 +17,7 @@ from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.flickering import MOST_RUNS, FlickeringFixture, flickering_fixtures
 from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import Record, events_of
-from gatekeeper.providers.models.retirement import find_retirement
+from gatekeeper.providers.models import retirement
 from gatekeeper.reports.described.drift import drifted, status_text
 from gatekeeper.reports.words.columns import share_left
 from gatekeeper.stats.objectives.error_budget import CLOCK_SKEW, ErrorBudget
@@ -29,7 +29,15 @@ out."""
 
 Severity = Literal["fail", "inconclusive", "pass", "info"]
 FindingCode = Literal[
-    "budget", "verdict", "drift", "burning", "watch", "flickering", "missed", "no_history", "retires"
+    "budget",
+    "verdict",
+    "drift",
+    "burning",
+    "watch",
+    "flickering",
+    "missed",
+    "no_history",
+    "retires",
 ]
 RANKS: Mapping[Severity, int] = {"fail": 0, "inconclusive": 1, "pass": 2, "info": 3}
 """The order of severities, the worst first."""
@@ -106,7 +114,7 @@ def contract_histories(
             *_findings_of_budgets(budgets),
             *_findings_of_records(mine, nightly),
             *_findings_of_drift(drift),
-            *_findings_of_model(contract, now.date()),
+            *_findings_of_model(contract),
             *_findings_of_judges(mine),
             *_findings_of_fixtures(flickering),
         ]
@@ -198,8 +206,9 @@ def _findings_of_records(records: Sequence[Record], nightly: datetime | None) ->
         yield Finding("missed", "inconclusive", text, "not measured")
 
 
-def _findings_of_model(contract: Contract | None, now: date) -> Iterator[Finding]:
-    ends = find_retirement(contract.target.model) if contract else None
+def _findings_of_model(contract: Contract | None) -> Iterator[Finding]:
+    now = retirement.today()
+    ends = retirement.find_retirement(contract.target.model) if contract else None
     if ends:
         severity: Severity = "inconclusive" if ends.is_soon(now) else "info"
         text = f"{ends.text(now)}: {ends.advice}"

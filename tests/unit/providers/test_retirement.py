@@ -107,8 +107,7 @@ def test_a_model_is_doubted_within_ninety_days(
     left: int, words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = date.fromisoformat(END) - timedelta(left)
-    for module in ("retirement", "model_faults"):
-        monkeypatch.setattr(f"gatekeeper.providers.models.{module}.today", lambda: now)
+    monkeypatch.setattr(retirement, "today", lambda: now)
     fault = find_model_fault("openai/gpt-4o-mini")
     assert (fault is None) == (words is None)
     if fault and words:

@@ -19,7 +19,7 @@ def every_marker(marker_id: str) -> list[str]:
     return [
         markers.comment_marker(marker_id),
         markers.run_marker(marker_id),
-        markers.drift_marker(marker_id),
+        markers.issue_marker(marker_id, "drift"),
         markers.reply_marker(marker_id, 7),
         markers.head_marker(SHA),
         markers.changes_marker(["0a1b"]),
@@ -52,7 +52,8 @@ def test_no_marker_is_taken_for_another() -> None:
 
 
 def test_changes_are_read_from_their_line_alone() -> None:
-    body = f"{markers.drift_marker('a')}\n{markers.changes_marker(['0b2c', '0a1b'])}\nsee ffff\n"
+    changes = markers.changes_marker(["0b2c", "0a1b"])
+    body = f"{markers.issue_marker('a', 'drift')}\n{changes}\nsee ffff\n"
     assert markers.read_changes(body) == {"0a1b", "0b2c"}
     assert markers.read_changes("ffff") == frozenset()
 

@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.nightly_records import night, nights
@@ -19,7 +19,7 @@ from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.history.record import events_of
-from gatekeeper.providers.models.retirement import find_retirement
+from gatekeeper.providers.models import retirement
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.contract_page import budget_left
 from gatekeeper.reports.site.folder import MANIFEST, write_site
@@ -56,13 +56,13 @@ def test_a_run_is_on_every_page_with_its_values(tmp_path):
 
 
 @pytest.mark.parametrize(("left", "severity"), [(60, "inconclusive"), (200, "info")])
-def test_the_end_of_a_model_is_said(left, severity):
+def test_the_end_of_a_model_is_said(left, severity, monkeypatch):
     found = contract("a", name="tag")
-    ends = find_retirement("openai/gpt-4o-mini-2024-07-18")
+    ends = retirement.find_retirement("openai/gpt-4o-mini-2024-07-18")
     assert ends
     found = replace(found, target=replace(found.target, model=ends.model))
-    now = datetime.combine(ends.day - timedelta(left), time(12), UTC)
-    (history,) = site([], [found], now).histories
+    monkeypatch.setattr(retirement, "today", lambda: ends.day - timedelta(left))
+    (history,) = site([], [found]).histories
     (said,) = [one for one in history.findings if one.code == "retires"]
     assert said.severity == severity
     assert f"retires on {ends.day} (in {left} days)" in said.text
