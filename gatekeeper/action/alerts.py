@@ -24,6 +24,7 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, GatekeeperError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.news import News
+from gatekeeper.reports.words.catalogue import REASONS
 
 if TYPE_CHECKING:
     from gatekeeper.history.record import Record
@@ -53,7 +54,9 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
     revision = job.checkout.revision(result.head_sha)
     policy = load_policy(revision)
     history = history_of(job, policy)
-    if history is None or (kept == "manual" and policy.limits.month_usd is None):
+    if history is None:
+        return Aftermath(missed_objectives((), result)[0] if kept == "schedule" else ())
+    if kept == "manual" and policy.limits.month_usd is None:
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.loading.load import load_contract, part_named
@@ -81,9 +84,10 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
     judges = judge_drifts(records, [contract.name for contract in contracts])
     fresh = [j for j in judges if j.detected and j.detected >= result.started]
     stale = [j for j in judges if j not in fresh]
+    missed, still_missed = missed_objectives(records, result)
     return Aftermath(
-        (*news, *drift_news(new), *judge_news(fresh)),
-        (*drift_news(old), *judge_news(stale)),
+        (*news, *missed, *drift_news(new), *judge_news(fresh)),
+        (*still_missed, *drift_news(old), *judge_news(stale)),
         (
             drift_issue(drifting, judges, job.settings.run_url),
             *_nightly_issues(job, contracts, records, result),
@@ -138,6 +142,27 @@ def unmeasured_night(
         lost = {r.contract: str(error) for r in records if r.time == latest}
         return (unmeasured_issue(lost, records, datetime.now(UTC), settings.run_url),)
     return ()
+
+
+def missed_objectives(
+    records: Sequence[Record], result: GateResult
+) -> tuple[tuple[News, ...], tuple[News, ...]]:
+    """Return the contracts that fail tonight and did not the night before, and those that still
+    fail. A spent error budget is news of its own."""
+    nights = [r for r in records if r.trigger == "schedule" and r.time < result.started]
+    # Of two nights of a contract, the later one stays.
+    last = {night.contract: night.verdict for night in sorted(nights, key=lambda r: r.time)}
+    new: list[News] = []
+    known: list[News] = []
+    for contract in result.contracts:
+        if contract.verdict != "fail":
+            continue
+        reasons = [reason for reason in contract.reasons if reason.verdict == "fail"]
+        texts = [reason.text for reason in reasons if REASONS[reason.code].news is None]
+        if texts:
+            news = News("objective", contract.name, " ".join(texts))
+            (known if last.get(contract.name) == "fail" else new).append(news)
+    return tuple(new), tuple(known)
 
 
 def month_news(records: Sequence[Record], result: GateResult, policy: Policy) -> tuple[News, ...]:

@@ -21,7 +21,7 @@ from gatekeeper.reports.redact import secrets_in
 CommentMode = Literal["always", "changes", "failures", "off"]
 Spending = Literal["draft", "ready"]
 """Which pull requests may call models: drafts too, or only those that are ready for review."""
-NEWS = ("regression", "freeze", "drift", "unmeasured", "spending")
+NEWS = ("regression", "freeze", "objective", "drift", "unmeasured", "spending")
 """The kinds of news that a chat or a mailbox can receive."""
 
 DEFAULT_OUT = ".gatekeeper/out"

@@ -101,7 +101,7 @@ def _publish(answer: Answer, settings: ActionInputs, activity: Activity, api: Re
     """Publish the result, issues and notifications. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
     opened = tell_issues(answer, settings)
-    notify(replace(answer, news=(*answer.news, *opened)), settings)
+    notify(replace(answer, news=(*answer.news, *opened)), settings, activity, api)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity, activity.pull_request, answer, settings, api)
     return exit_code

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from gatekeeper import numbers
-from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
+from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest, RunPush
 from gatekeeper.action.github.client import PullRequestApi, StatusState
 from gatekeeper.action.github.comments import (
     CheckedCommit,
@@ -37,7 +39,7 @@ from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.document import Document, plain_words
-from gatekeeper.reports.escape import block, log_text, visible
+from gatekeeper.reports.escape import block, clip, log_text, visible
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
 from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
@@ -61,7 +63,9 @@ if TYPE_CHECKING:
 # the verdict stays the same. A service has apprise's four seconds to connect and four to reply.
 
 
-def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
+def send(
+    addresses: Sequence[str], title: str, body: str, *, explain: bool = False
+) -> tuple[str, ...]:
     """Send the message to every address; return one sentence for each that failed.
 
     Args:
@@ -69,17 +73,20 @@ def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
             `mailto://user:password@host`, `jsons://host/path`.
         title: The title, as plain text.
         body: The message, as plain text.
+        explain: Whether to say why, in the words of apprise without the parts of the address.
     """
     try:
         import apprise
     except ImportError:
         return ("notifications need the package apprise; run: pip install 'gatekeeper[notify]'",)
-    with _silence():
-        return tuple(
-            said
-            for number, address in enumerate(addresses, start=1)
-            if (said := _send(apprise, number, address, title, body))
-        )
+    unsent = []
+    for number, address in enumerate(addresses, start=1):
+        with _silence() as warnings:
+            said = _send(apprise, number, address, title, body)
+        if said:
+            why = _without_parts(address, " ".join(warnings)) if explain else ""
+            unsent.append(f"{said}: {why}" if why else said)
+    return tuple(unsent)
 
 
 def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
@@ -99,15 +106,38 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
     return None if sent else f"the notification to address {number} ({name}) could not be sent"
 
 
+class _Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the record's text."""
+        self.texts.append(record.getMessage())
+
+
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Turn off apprise's log, which contains addresses and answers, and so may hold secrets."""
-    logger = logging.getLogger("apprise")
-    before, logger.disabled = logger.disabled, True
+def _silence() -> Iterator[Sequence[str]]:
+    """Keep apprise's log, which contains addresses and answers, and so may hold secrets, to itself.
+    Yields its warnings."""
+    logger, kept = logging.getLogger("apprise"), _Kept()
+    before = logger.handlers, logger.propagate
+    logger.handlers, logger.propagate = [kept], False
     try:
-        yield
+        yield kept.texts
     finally:
-        logger.disabled = before
+        logger.handlers, logger.propagate = before
+
+
+def _without_parts(address: str, text: str) -> str:
+    """Remove from the text whatever stands in the address but its scheme."""
+    rest = address.partition("://")[2] or address
+    parts = {part for form in (rest, unquote(rest)) for part in re.split(r"[/:@?&=#,]+", form)}
+    for part in sorted(filter(None, parts), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", "…", text)
+    return clip(text, 300)
 
 
 STATUS_LIMIT = 140
@@ -467,18 +497,34 @@ def tell_issues(answer: Answer, settings: ActionInputs) -> tuple[News, ...]:
     return tuple(news)
 
 
-def notify(answer: Answer, settings: ActionInputs) -> None:
+def notify(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> None:
     """Send notifications, if the workflow names addresses and there is news for them."""
     news = wanted(answer.news, settings.notify_on)
     if not news or not settings.notify:
         return
+    number = _number_of(activity, api)
+    page = f"{settings.server_url}/{settings.repository}/pull/{number}"
     body, wrong = notification_body(
-        news, commit=answer.commit, url=settings.run_url, template=settings.notify_template
+        news,
+        commit=answer.commit,
+        url=settings.run_url,
+        pull_request=page if number else None,
+        template=settings.notify_template,
     )
     title = notification_title(news, settings.repository)
     unsent = send(settings.notify, clean(title, settings), clean(body, settings))
     for text in (*([wrong] if wrong else []), *unsent):
         _say_warning(text, settings)
+
+
+def _number_of(activity: Activity, api: RepositoryApi) -> int | None:
+    """Return the pull request that a run tests, or that a push has merged; None without one."""
+    if isinstance(activity, CheckPullRequest | CheckMergeGroup):
+        return activity.number
+    if isinstance(activity, RunPush):
+        with suppress(PublishError):
+            return next((merged.number for merged in api.merged_as(activity.after)), None)
+    return None
 
 
 def say(text: str) -> None:

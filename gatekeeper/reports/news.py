@@ -1,9 +1,9 @@
 """News of a run for people who do not look at the pull request, and its text for a chat.
 
-There are five kinds: a prompt change made things worse, an error budget is overspent so that its
-prompt is frozen, a model or judge drifted although the prompt did not change, nightly runs could
-not measure a contract, the policy's limit of the month is nearly or wholly spent. News says only
-what happened.
+There are six kinds: a prompt change made things worse, an error budget is overspent so that its
+prompt is frozen, a nightly run missed an objective, a model or judge drifted although the prompt
+did not change, nightly runs could not measure a contract, the policy's limit of the month is nearly
+or wholly spent. News says only what happened.
 
 The author of a pull request writes parts of it, so mentions are broken up and invisible characters
 are made visible. The services receive it as text, not as markup.
@@ -55,6 +55,7 @@ def wanted(news: Sequence[News], kinds: Sequence[str]) -> tuple[News, ...]:
 TITLES = {
     "regression": "a change made a prompt worse",
     "freeze": "an error budget is spent",
+    "objective": "a nightly run missed an objective",
     "drift": "a model or judge drifted",
     "unmeasured": "nightly runs cannot measure",
     "spending": "the spending limit of the month is nearly reached",
@@ -63,7 +64,8 @@ TEMPLATE = """\
 {% for found in news -%}
 {{ found.contract }}: {{ found.text }}
 {% endfor -%}
-{% if commit %}Commit {{ commit }}
+{% if pull_request %}{{ pull_request }}
+{% endif %}{% if commit %}Commit {{ commit }}
 {% endif %}{% if url %}{{ url }}{% endif %}"""
 LONGEST = 3_000
 """The most characters of a body. Slack accepts 40,000; Discord accepts 2,000, and apprise shortens
@@ -82,12 +84,13 @@ def notification_body(
     *,
     commit: str | None = None,
     url: str | None = None,
+    pull_request: str | None = None,
     template: str | None = None,
 ) -> tuple[str, str | None]:
     """Return the text, and what is wrong with the template if the built-in one replaced it.
 
-    A template is Jinja2 and sees `news` (each with `kind`, `contract`, `text`), `commit` and
-    `url`; it is bounded and sandboxed like a prompt.
+    A template is Jinja2 and sees `news` (each with `kind`, `contract`, `text`), `commit`, `url` and
+    the address of the `pull_request`; it is bounded and sandboxed like a prompt.
     """
     variables = {
         "news": [
@@ -100,6 +103,7 @@ def notification_body(
         ],
         "commit": commit and commit[:10],
         "url": url,
+        "pull_request": pull_request,
     }
     if template is not None:
         try:

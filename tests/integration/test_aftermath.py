@@ -158,6 +158,53 @@ def test_a_push_that_spends_the_budget_is_told_once(
     assert github.issues == []
 
 
+def test_a_missed_objective_is_told_in_the_first_night(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A run by hand and a push between the nights change nothing; an objective that is met again
+    and missed again is news again."""
+    checked_pull = CheckedPull.make(
+        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
+    )
+    path = checked_pull.change.workspace / HISTORY
+    with Webhook() as chat:
+        told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
+        assert nightly(checked_pull, notify=told, notify_on="objective") == 1
+        (message,) = chat.received
+        assert message["title"] == "octo/prompts: a nightly run missed an objective"
+        assert message["message"].startswith("sentiment: ")
+        assert "/pull/" not in message["message"]
+        line = json.loads(path.read_text().splitlines()[0])
+        assert (line["trigger"], line["verdict"]) == ("schedule", "fail")
+
+        by_hand = line | {"id": "by-hand", "trigger": "manual", "verdict": "pass"}
+        path.write_text(f"{json.dumps(line)}\n{json.dumps(by_hand)}\n")
+        assert nightly(checked_pull, notify=told, notify_on="objective") == 1
+        assert len(chat.received) == 1
+
+        path.write_text(f"{json.dumps(line | {'verdict': 'pass'})}\n")
+        assert nightly(checked_pull, notify=told, notify_on="objective") == 1
+        assert len(chat.received) == 2
+        assert nightly(checked_pull, notify=told, history="off") == 1
+        assert len(chat.received) == 3
+
+
+def test_a_push_links_the_pull_request_that_it_merged(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    checked_pull = CheckedPull.make(
+        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
+    )
+    merge = checked_pull.change.merge
+    github.pull_request(9, checked_pull.change.head, state="closed", merge_sha=merge)
+    push = payloads.push(before=checked_pull.change.base, after=merge)
+    with Webhook() as chat:
+        told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
+        assert checked_pull.act("push", push, history=HISTORY, notify=told) == 1
+        (message,) = chat.received
+    assert "https://github.com/octo/prompts/pull/9" in message["message"].splitlines()
+
+
 def test_without_a_history_nothing_is_looked_back_on(
     checked_pull: CheckedPull, github: FakeGithub
 ) -> None:

@@ -66,6 +66,17 @@ def test_the_job_of_gitlab_fails_and_comments(clone):
 
 
 @pytest.mark.long
+def test_the_nightly_job_of_gitlab_keeps_a_history(clone):
+    job = yaml.safe_load(blocks("GitLab", "yaml")[1])["prompts-nightly"]
+    for nights in (1, 2):
+        start(job["script"], clone)
+        file = clone / "past.jsonl"
+        listed = "gatekeeper history --history branch:gatekeeper-data --format jsonl"
+        assert start([f"{listed} > {file}"], clone) == 0
+        assert len(file.read_text("utf-8").splitlines()) == nights
+
+
+@pytest.mark.long
 def test_the_commands_for_any_system_end_with_the_exit_code(clone):
     [commands] = blocks("Any other CI", "sh")
     lines = [line for line in commands.splitlines() if not line.startswith("pip install")]

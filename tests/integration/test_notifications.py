@@ -48,7 +48,9 @@ def test_a_regression_is_told(act: Callable[..., int]) -> None:
     (message,) = chat.received
     assert message["title"] == "octo/prompts: a change made a prompt worse"
     assert message["message"].startswith("sentiment: ")
-    assert "https://github.com/octo/prompts/actions/runs/42" in message["message"]
+    lines = message["message"].splitlines()
+    assert "https://github.com/octo/prompts/pull/7" in lines
+    assert "https://github.com/octo/prompts/actions/runs/42" in lines
 
 
 def test_a_harmless_change_and_what_is_not_asked_for_are_not_told(

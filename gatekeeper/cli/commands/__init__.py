@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "convert": "contracts",
     "gitlab": "services",
     "action": "services",
+    "notify": "services",
 }
 """The module of each command, in the order of `gatekeeper --help`."""
 

@@ -1,4 +1,5 @@
-"""`gatekeeper gitlab` and `action`: run in a job of GitLab or GitHub."""
+"""`gatekeeper gitlab`, `action` and `notify`: run in a job of GitLab or GitHub, or test what it
+does."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import argparse
 import os
 from collections.abc import Mapping
 
-from gatekeeper.cli.options import Option, options
-from gatekeeper.cli.output import print_error
+from gatekeeper.cli.options import REQUIRED, Option, options
+from gatekeeper.cli.output import print_error, print_lines
+from gatekeeper.errors import PublishError, UsageError
 
 
 def gitlab(arguments: argparse.Namespace) -> int:
@@ -28,6 +30,25 @@ def action(_: argparse.Namespace) -> int:
     return main()
 
 
+def notify(arguments: argparse.Namespace) -> int:
+    """Send a message to an address that the action's input `notify` could name.
+
+    The exit code is 3 if it could not be sent.
+    """
+    from gatekeeper.action.publish import send
+
+    addresses = arguments.test.split()
+    if not addresses:
+        raise UsageError("--test: the address is empty; give one that docs/reports.md lists")
+    text = "This is a test: the gate can send notifications to this address."
+    unsent = send(addresses, "Gatekeeper", text, explain=True)
+    for said in unsent:
+        print_error(f"gatekeeper: {said}")
+    if not unsent:
+        print_lines(["The message was sent. Look whether it has arrived."])
+    return PublishError.exit_code if unsent else 0
+
+
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "gitlab": options(
         """
@@ -38,4 +59,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         id={"default": "gatekeeper"},
     ),
     "action": (),
+    "notify": options(
+        "    --test ADDRESS  the address, as apprise writes it",
+        test=REQUIRED,
+    ),
 }

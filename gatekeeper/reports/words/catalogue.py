@@ -13,7 +13,7 @@ from typing import Literal
 
 from gatekeeper.gate.results.result import ReasonCode
 
-NewsKind = Literal["regression", "freeze", "drift", "unmeasured", "spending"]
+NewsKind = Literal["regression", "freeze", "objective", "drift", "unmeasured", "spending"]
 Level = Literal["error", "warning"]
 """`error` if the reason can fail a contract; `warning` if the gate could not decide or
 measure something."""

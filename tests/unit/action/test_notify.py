@@ -12,6 +12,7 @@ import pytest
 from support.message_servers import MailServer, Webhook
 
 from gatekeeper.action.publish import send
+from gatekeeper.cli.main import main
 
 # apprise imports this module of Python's own while it may.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -66,6 +67,39 @@ def test_every_address_is_tried_and_failures_are_told_without_the_address() -> N
     assert "address 3 " in said[2]
     assert len(said) == 3
     assert "a-secret" not in "".join(said)
+
+
+@pytest.mark.long
+def test_a_test_message_arrives_or_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
+    with Webhook() as chat, Webhook(status=403) as shut:
+        assert main(["notify", "--test", f"json://127.0.0.1:{chat.port}/a-s3cret"]) == 0
+        assert "The message was sent" in capsys.readouterr().out
+        both = f"json://user:a-s3cret%21@127.0.0.1:{shut.port}/b\njson://127.0.0.1:{chat.port}"
+        assert main(["notify", "--test", both]) == 3
+        said = capsys.readouterr().err
+    assert len(chat.received) == 2
+    assert "address 1 (JSON) could not be sent: Failed to send JSON" in said
+    assert "403" in said
+    assert "address 2" not in said
+    assert "s3cret" not in said
+    assert main(["notify", "--test", " "]) == 2
+    assert "--test: the address is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "slack://T0000000000/B0000000000/a-s3cret-token",
+        "discord://a-s3cret-token",
+        "mailto://user:a-s3cret-token@127.0.0.1:1?to=nobody",
+        "a-s3cret-token",
+    ],
+)
+def test_no_reason_repeats_the_address(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["notify", "--test", address]) == 3
+    said = "".join(capsys.readouterr())
+    assert "notification" in said
+    assert "s3cret" not in said
 
 
 def test_nobody_there_is_told() -> None:
