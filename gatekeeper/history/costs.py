@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gatekeeper.history.record import Record
@@ -16,8 +16,9 @@ from gatekeeper.providers.models.cost_estimate import FREE
 class Cost:
     """What some records cost: `usd` is what is known of it, in US dollars; None if nothing is.
 
-    `unpriced` records made calls at a price that is not known. `runs` counts records. Tokens are
-    None if no record has them.
+    `unpriced` records made calls at a price that is not known. `runs` counts records of the model,
+    none for a model that was only a judge or a simulated user. Tokens are None if no record has
+    them.
     """
 
     runs: int
@@ -30,11 +31,12 @@ class Cost:
 
 def monthly_costs(records: Iterable[Record]) -> dict[str, dict[str, Cost]]:
     """Return the costs by month, such as `2026-11`, the latest first, and by model."""
-    groups: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[str, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        groups[month_of(record.time)][record.model].append(record)
+        for model, cost in _parts(record):
+            groups[month_of(record.time)][model].append(cost)
     return {
-        month: {model: cost_of(mine) for model, mine in sorted(groups[month].items())}
+        month: {model: total(mine) for model, mine in sorted(groups[month].items())}
         for month in sorted(groups, reverse=True)
     }
 
@@ -46,20 +48,28 @@ def cost_of(records: Iterable[Record]) -> Cost:
 
 
 def _cost(record: Record) -> Cost:
-    price = price_of(record)
-    return Cost(
-        1,
-        record.calls,
-        record.prompt_tokens,
-        record.completion_tokens,
-        price,
-        int(price is None and bool(record.calls)),
-    )
+    found = total(cost for _, cost in _parts(record))
+    return replace(found, unpriced=min(found.unpriced, 1))
+
+
+def _parts(record: Record) -> Iterator[tuple[str, Cost]]:
+    """Yield what each model of a record cost, first its own, then its judges and simulated
+    users."""
+    own = record.calls, record.prompt_tokens, record.completion_tokens, record.cost_usd
+    for runs, model, used in (
+        (1, record.model, own),
+        *((0, *each) for each in record.asked.items()),
+    ):
+        calls, prompt, completion, usd = used
+        price = 0.0 if model.startswith(FREE) else usd
+        yield model, Cost(runs, calls, prompt, completion, price, int(price is None and calls > 0))
 
 
 def price_of(record: Record) -> float | None:
-    """Return what the calls of a record cost in US dollars; None if it is not known."""
-    return 0.0 if record.model.startswith(FREE) else record.cost_usd
+    """Return what the calls of a record cost in US dollars, also those to judges and simulated
+    users; None if a part of it is not known."""
+    parts = [cost.usd for _, cost in _parts(record)]
+    return None if None in parts else math.fsum(part or 0.0 for part in parts)
 
 
 def month_of(time: datetime) -> str:

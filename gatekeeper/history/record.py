@@ -105,6 +105,16 @@ class JudgeAnchors(NamedTuple):
         return self.p_value <= JUDGE_DRIFT_LEVEL
 
 
+class AskedModel(NamedTuple):
+    """What the answers of one judge or simulated user took: `calls`, their tokens, and their cost
+    in US dollars; None if that is not known."""
+
+    calls: Whole
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
+    cost_usd: Amount | None = None
+
+
 Count = tuple[Whole, Whole]
 """`(events, failed)`, such as samples and those that failed a check, or calls and those slower than
 an objective allows. A plain tuple, because a year of records has a million of them."""
@@ -124,9 +134,10 @@ class Record:
     milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is the mean score of
     the samples to which checks gave one. `error_checks` are the names of the checks that gated, a
     long one as `#` and a digest. Records of older versions have neither `error_checks` nor
-    `verdict`, the contract's verdict in that run. `judges` says by check what judges said of the
-    anchors of their calibrations, if they were asked. `mode` says how the contract's mode applied;
-    None for the default mode.
+    `verdict`, the contract's verdict in that run. Tokens and `cost_usd` are those of `model` alone;
+    `asked` has those of judges and simulated users, by their model. `judges` says by check what
+    judges said of the anchors of their calibrations, if they were asked. `mode` says how the
+    contract's mode applied; None for the default mode.
 
     Raises ValueError if the numbers contradict each other.
     """
@@ -166,6 +177,7 @@ class Record:
     selftest: Mapping[str, Count] = field(default_factory=dict)
     """How often the gate blocked changes that were made up from the samples of these nights, by the
     name of the change: the runs, and those of them that it blocked (gate/selftest.py)."""
+    asked: Mapping[Name, AskedModel] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -336,6 +348,10 @@ def _record(
         verdict=contract.verdict,
         judges={found.check: _anchors(found) for found in contract.anchors},
         mode=mode_record(contract.mode),
+        asked={
+            model: AskedModel(*used[:3], used.cost_usd if _is_amount(used.cost_usd) else None)
+            for model, used in sorted(result.calls.of_others.get(contract.name, {}).items())
+        },
     )
 
 

@@ -113,9 +113,11 @@ def test_half_of_the_anchors_are_outputs_that_people_pass(repository: GitReposit
 def test_a_steady_judge_costs_a_call_for_each_anchor_and_is_not_mentioned(
     repository: GitRepository, judge: Judge, tmp_path: Path
 ) -> None:
-    code, contract = run(repository, tmp_path)
+    history = tmp_path / "history.jsonl"
+    code, contract = run(repository, tmp_path, "--history", str(history))
     assert code == 0
     assert judge.asked == 24 + 20
+    assert json.loads(history.read_text("utf-8"))["asked"]["openai/gpt-4o"][0] == 44
     (found,) = contract["anchors"]
     assert (found["anchors"], found["agreed_before"], found["agrees_now"]) == (20, 20, 20)
     assert "judge_drifted" not in codes(contract)

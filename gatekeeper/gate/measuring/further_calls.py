@@ -3,18 +3,20 @@ seems to have broken, and for judges' preferences. Joins these parts, and counts
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gatekeeper.contract.policies.policy import Limits
-from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.gate.comparison.confirmation import STEPS, Confirming, Step
 from gatekeeper.gate.comparison.preference import EvaluationPreferences, has_preferences
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan.alpha import confirms_fixtures, shared_level
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.results.parts import Calls, JudgeCalls, sum_if_all_known
+from gatekeeper.gate.results.parts import Calls, JudgeCalls, ModelUse, sum_if_all_known
 from gatekeeper.sampling.judging import JudgeTally
 from gatekeeper.sampling.runner import EverySample, Run, Watch
 
@@ -99,7 +101,11 @@ def count_calls(sampled: Run) -> Calls:
     """Return how many calls were made and not made, and what providers say of their tokens."""
     answers = [s.completion for s in sampled.samples if s.completion and not s.shared]
     paid = [completion for completion in answers if not completion.replayed]
-    every = [*paid, *_answers_of_others(sampled.samples)]
+    others = _answers_of_others(sampled.samples)
+    every = [*paid, *(answer for each in others.values() for answer in each)]
+    by_contract: dict[str, dict[str, ModelUse]] = defaultdict(dict)
+    for (contract, model), answers_of in others.items():
+        by_contract[contract][model] = _use(answers_of)
     return Calls(
         made=sampled.made,
         cached=len(answers) - len(paid),
@@ -115,18 +121,34 @@ def count_calls(sampled: Run) -> Calls:
         reasoning_tokens=_sum_of_known(c.reasoning_tokens for c in paid),
         judge=_asked(sampled.judged, sum(map(_is_judged, sampled.samples))),
         user=_asked(sampled.simulated, sum(bool(answer.users) for answer in answers)),
+        of_others=by_contract,
     )
 
 
-def _answers_of_others(samples: Iterable[Sample]) -> Iterable[Completion]:
-    """Return the paid answers of judges and simulated users, once each: samples share them."""
-    found: dict[QuestionId, Completion] = {}
+def _answers_of_others(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Completion]]:
+    """Return the paid answers of judges and simulated users by contract and model, once each:
+    samples share them. The same question about an anchor is asked, and paid for, again."""
+    found: dict[tuple[str, str], list[Completion]] = defaultdict(list)
+    counted: set[int] = set()
     for sample in samples:
         users = sample.completion.users if sample.completion else ()
         for answer in (*sample.judge_answers, *users):
-            if answer.completion and not answer.completion.replayed:
-                found[answer.asked] = answer.completion
-    return found.values()
+            said = answer.completion
+            if said and not said.replayed and id(said) not in counted:
+                counted.add(id(said))
+                found[sample.trial.contract, answer.asked.model].append(said)
+    return found
+
+
+def _use(answers: Sequence[Completion]) -> ModelUse:
+    """Add up what answers of one model took."""
+    costs = [answer.cost_usd for answer in answers]
+    return ModelUse(
+        len(answers),
+        sum_if_all_known(answer.prompt_tokens for answer in answers),
+        sum_if_all_known(answer.completion_tokens for answer in answers),
+        None if None in costs else math.fsum(cost or 0.0 for cost in costs),
+    )
 
 
 def _is_judged(sample: Sample) -> bool:

@@ -470,6 +470,16 @@ class JudgeCalls:
         return self.cost_usd * 100 / self.samples
 
 
+class ModelUse(NamedTuple):
+    """What answers of one model took: `calls`, their tokens, and their cost in US dollars; None if
+    that is not known of one of them."""
+
+    calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """`made` reached a model, retries included; `cached` were answered from a recording or from the
@@ -481,7 +491,9 @@ class Calls:
     users, but not of retries and surplus calls; None if one is unknown. `cached_tokens` were
     read from the providers' caches, `cache_write_tokens` written to them, and `reasoning_tokens` of
     the answers used for reasoning; None if unknown. `judge` are the calls to judges, `user` those
-    to simulated users, None without any; those that reached a model are in `made`."""
+    to simulated users, None without any; those that reached a model are in `made`. `of_others` is
+    what the answers of judges and simulated users took, by contract and model. An answer that
+    several contracts share belongs to the first."""
 
     made: int = 0
     cached: int = 0
@@ -497,6 +509,7 @@ class Calls:
     reasoning_tokens: int | None = None
     judge: JudgeCalls | None = None
     user: JudgeCalls | None = None
+    of_others: Mapping[str, Mapping[str, ModelUse]] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int | None:

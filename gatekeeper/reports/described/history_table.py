@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
 
 from gatekeeper import numbers
+from gatekeeper.history.costs import price_of
 from gatekeeper.history.record import Record
 from gatekeeper.reports.document import Block, Paragraph, Quote, Table, Words, columns
 from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_lines
@@ -72,7 +73,7 @@ def _cells(record: Record) -> list[Words]:
         f"{numbers.percent(record.success_rate)} ({passed:,}/{record.samples:,})",
         numbers.percent_interval(record.interval),
         numbers.milliseconds(record.latency_ms.get("p95")),
-        numbers.dollars(record.cost_usd),
+        numbers.dollars(price_of(record)),
         Quote(f"@{record.waiver.author}") if record.waiver else "",
     ]
 

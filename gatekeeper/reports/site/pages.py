@@ -388,7 +388,7 @@ def _month_before(totals: dict[str, Cost]) -> str:
 
 def _amounts(cost: Cost) -> Sequence[str]:
     return (
-        f"{cost.runs:,}",
+        f"{cost.runs:,}" if cost.runs else numbers.NONE,
         f"{cost.calls:,}",
         numbers.tokens(cost.prompt_tokens),
         numbers.tokens(cost.completion_tokens),
