@@ -15,7 +15,9 @@ from gatekeeper.gate.decision.unit_words import signed
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
+from gatekeeper.reports.words.catalogue import REASONS
 from gatekeeper.reports.words.evidence import slice_lines
+from gatekeeper.reports.words.headline import title
 
 _MESSAGE_LIMIT = 1_000
 _LONGEST_OUTPUT, _SHORTEST_OUTPUT = 10_000, 200
@@ -52,11 +54,14 @@ class _Suite(TestSuite):  # type: ignore[misc]
 
 
 def render_junit(result: GateResult) -> str:
-    """Render a failed check as a failure, a failed call as an error, and an unmeasured fixture as
-    skipped."""
+    """Render what failed the gate as failures and errors, and what did not as skipped, so that the
+    file is red exactly where the gate is."""
     seconds = _seconds(result)
     limit = _output_limit(sum(len(contract.fixtures) for contract in result.contracts))
     suites = [_suite(contract, result, seconds, limit) for contract in result.contracts]
+    if result.exit_code and not any(map(_is_red, suites)):
+        whole = ContractResult("gatekeeper", "", result.verdict, ())
+        suites.append(_Suite(whole.name, [_verdict_case(whole, title(result))]))
     # The package's own pretty printing takes seconds for a thousand cases.
     text: str = to_xml_report_string(suites, prettyprint=False, encoding="utf-8")
     return text + "\n"
@@ -72,18 +77,24 @@ def _suite(
     for case, fixture in zip(cases, contract.fixtures, strict=True):
         case.elapsed_sec = seconds.get((contract.name, fixture.id))
     cases += [_not_run_case(skipped, contract) for skipped in contract.not_run]
-    red = any(case.is_failure() or case.is_error() for case in cases)
-    # An objective, a limit or a removal can decide without a failing fixture: the file
-    # must not be green where the gate is not.
-    if contract.verdict in ("fail", "error") and not red:
-        cases.append(_verdict_case(contract))
-    return _Suite(
+    suite = _Suite(
         xml_text(contract.name),
         cases,
         timestamp=result.started.isoformat(timespec="seconds"),
         file=xml_text(file_of_contract(contract.path)),
         properties=_properties(contract, result),
     )
+    blocks = result.exit_code != 0 and contract.verdict == result.verdict
+    # An objective, a limit or a removal can decide without a failing fixture: the file
+    # must not be green where the gate is not.
+    if (blocks or contract.verdict in ("fail", "error")) and not _is_red(suite):
+        reasons = (r.text for r in contract.reasons if r.verdict == contract.verdict)
+        suite.test_cases.append(_verdict_case(contract, "; ".join(reasons)))
+    return suite
+
+
+def _is_red(suite: _Suite) -> bool:
+    return any(case.is_failure() or case.is_error() for case in suite.test_cases)
 
 
 def _properties(contract: ContractResult, result: GateResult) -> dict[str, str]:
@@ -126,35 +137,48 @@ def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case
         case.add_skipped_info(_line(str(fixture.quarantine)))
         case.stderr = errors or None
     elif fixture.head_passed is False:
-        _add_failures(case, fixture, limit)
+        excuse = _excuse(fixture, contract)
+        _add_failures(case, fixture, limit, excuse)
         case.stderr = errors or None
-    elif fixture.head_passed is None and errors:
+    elif fixture.head_passed is None and errors and contract.verdict in ("fail", "error"):
         case.add_error_info(_line(fixture.errors[0]), errors, "call")
     elif fixture.head_passed is None:
-        case.add_skipped_info(
-            "not measured: sampling stopped before this fixture's result was known"
-        )
+        why = fixture.errors[0] if errors else "sampling stopped before this fixture's result"
+        case.add_skipped_info(_line(f"not measured: {why}" + ("" if errors else " was known")))
+        case.stderr = errors or None
     else:
         case.stderr = errors or None
     return case
 
 
-def _add_failures(case: _Case, fixture: FixtureResult, limit: int) -> None:
-    already = " (on base as well)" if fixture.base_passed is False else ""
+def _excuse(fixture: FixtureResult, contract: ContractResult) -> str:
+    """Say why a fixture that fails did not fail the gate; empty if it did."""
+    if contract.verdict != "fail":
+        return f"fails, and the verdict of the contract is {contract.verdict}"
+    if any((m.fixture, m.found) == (fixture.id, "broke") for m in contract.must_pass):
+        return ""
+    deciding = (r for r in contract.reasons if (r.verdict, r.contract_from) == ("fail", "head"))
+    if not {REASONS[r.code].example for r in deciding} & {"worse", "failing", "objective"}:
+        return "fails, and the contract fails for another reason"
+    if fixture.confirmation is not None and fixture.confirmation.found == "kept":
+        return f"fails ({fixture.confirmation})"
+    return "fails on base as well" if fixture.base_passed is False else ""
+
+
+def _add_failures(case: _Case, fixture: FixtureResult, limit: int, excuse: str) -> None:
+    """Add a failure for each failing check; with an excuse, one note that the case is skipped."""
     failures = [failure for failure in fixture.failures if failure.arm == "head"]
-    seen: set[str] = set()
-    for failure in failures:
-        if failure.check in seen:
-            continue
-        seen.add(failure.check)
-        text = failure.message or "failed"
-        case.add_failure_info(
-            _line(f"{failure.check}{already}: {text}"),
-            xml_text(clip(f"{text}\n\noutput:\n{failure.output}", limit)),
-            "check",
-        )
-    if not failures:
-        case.add_failure_info(f"passed {fixture.head or 'too few samples'}{already}", None, "check")
+    found = {failure.check: failure for failure in reversed(failures)}
+    told = [
+        (f"{f.check}: {f.message or 'failed'}", f"{f.message or 'failed'}\n\noutput:\n{f.output}")
+        for f in reversed(found.values())
+    ] or [(f"passed {fixture.head or 'too few samples'}", "")]
+    if excuse:
+        case.properties["failed_checks"] = "; ".join(reversed(found))
+        case.add_skipped_info(_line(f"{excuse}: {told[0][0]}"))
+        return
+    for line, whole in told:
+        case.add_failure_info(_line(line), xml_text(clip(whole, limit)) or None, "check")
 
 
 def _not_run_case(skipped: NotRun, contract: ContractResult) -> _Case:
@@ -164,10 +188,9 @@ def _not_run_case(skipped: NotRun, contract: ContractResult) -> _Case:
     return case
 
 
-def _verdict_case(contract: ContractResult) -> _Case:
+def _verdict_case(contract: ContractResult, why: str) -> _Case:
     case = _Case("verdict", contract)
-    reasons = [reason for reason in contract.reasons if reason.verdict == contract.verdict]
-    text = _line("; ".join(reason.text for reason in reasons)) or contract.verdict
+    text = _line(why) or contract.verdict
     if contract.verdict == "error":
         case.add_error_info(text, None, "verdict")
     else:
