@@ -1,22 +1,25 @@
 """Finds what calls to a model will meet, without a call: parameters that its provider refuses, and
 a price that nobody knows.
 
-The table holds only what is certain for every model of a provider, by litellm's list of OpenAI's
-parameters and the published interfaces. What is missing here is not thereby accepted.
+Only what is certain is said, by litellm's lists of parameters and models and the published
+interfaces. What is missing here is not thereby accepted.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.contract.models.names import ModelName, is_hosted, read_model_name
+from gatekeeper.contract.reading.model_traits import reasons
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.models.cost_estimate import FREE
 from gatekeeper.providers.models.model_faults import asks_a_proxy
 from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native import responses
 from gatekeeper.providers.native.dialects import DIALECTS
 
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
@@ -37,6 +40,10 @@ REFUSED: Mapping[str, frozenset[str]] = {
     "cerebras": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "top_k", "verbosity"},
 }
 """The parameters that no model of the provider takes."""
+
+_REASONING = frozenset({"reasoning_effort", "verbosity"})
+_GROK = re.compile(r"grok-(?:3-mini|4|code-fast)")
+"""Models of xAI that take no `stop`; of these, those after Grok 3 take no `frequency_penalty`."""
 
 _INSTEAD: Mapping[str, tuple[str, ...]] = {
     "repetition_penalty": ("frequency_penalty",),
@@ -70,20 +77,57 @@ def advise_on_calls(
     except ValueError:
         return
     known = CATALOGUE.get(name.provider)
-    if known is None or known.keyless or any(environ.get(place) for place in known.addresses):
+    if known is None or known.keyless:
         return
-    for param, value in params.items():
-        if value is not None and param in REFUSED.get(name.provider, ()):
-            yield CallAdvice(
-                f"`{model}` does not take `{param}`, so its calls would fail",
-                _advice(name.provider, param),
-                param,
-            )
-    if price_entry(model) is None:
+    is_addressed = any(environ.get(place) for place in known.addresses)
+    if known.address and is_addressed:
+        return
+    sent = {param: value for param, value in params.items() if value is not None}
+    refused = _refused(name)
+    for param in filter(refused.__contains__, sent):
+        yield CallAdvice(
+            f"`{model}` does not take `{param}`, so its calls would fail",
+            _advice(name.provider, param),
+            param,
+        )
+    if responses.is_asked_here(str(name), sent, None):
+        for param in responses.refused_params(sent):
+            what = f"{responses.refusal(model, param)}, so its calls would fail"
+            yield CallAdvice(what, f"remove `{param}`", param)
+    effort = None if "reasoning_effort" in refused else _refused_effort(model, name.provider, sent)
+    if effort is not None:
+        yield CallAdvice(
+            f"`{model}` does not take `reasoning_effort: {effort}`, so its calls would fail",
+            "use another effort, such as `high`",
+            "reasoning_effort",
+        )
+    if price_entry(model) is None and not is_addressed:
         yield CallAdvice(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
             "correct the name of the model, or set `limits.calls` instead",
         )
+
+
+def _refused(name: ModelName) -> frozenset[str]:
+    """Return the parameters that the model takes in none of its APIs."""
+    refused = REFUSED.get(name.provider, frozenset())
+    entry = price_entry(str(name))
+    if name.provider in _EFFORTS_ARE_KNOWN and entry and not entry.get("supports_reasoning"):
+        refused |= frozenset() if reasons(name.name) else _REASONING
+    if name.provider == "xai" and (grok := _GROK.search(name.name)):
+        refused |= {"stop"} if "3" in grok[0] else {"frequency_penalty", "stop"}
+    return refused
+
+
+_EFFORTS_ARE_KNOWN = ("azure", "openai", "xai")
+
+
+def _refused_effort(model: str, provider: str, sent: Mapping[str, Any]) -> str | None:
+    """Return the effort that the model refuses, by the price list; None if it may take it."""
+    effort, _ = responses.effort_and_summary(sent)
+    row = price_entry(model) or {}
+    known = provider in _EFFORTS_ARE_KNOWN and isinstance(effort, str)
+    return effort if known and row.get(f"supports_{effort}_reasoning_effort") is False else None
 
 
 def takes_no_seed(model: str) -> bool:

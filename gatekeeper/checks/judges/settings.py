@@ -8,7 +8,7 @@ from typing import Any
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.panel import Decide
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
-from gatekeeper.contract.models.params import param_fault, value_fault
+from gatekeeper.contract.models.params import setting_fault
 
 _MOST_TOKENS = 512
 _MOST_TOKENS_OF_LISTS = 2048
@@ -47,7 +47,7 @@ def _params_of(model: str, params: Parameters, schema: Mapping[str, Any]) -> dic
     for name, value in written.items():
         if name in _REFUSED:
             raise ParameterError(f"a judge cannot use `params.{name}`", f"remove `params.{name}`")
-        fault = param_fault(model, str(name)) or value_fault(str(name), value)
+        fault = setting_fault(model, str(name), value, written)
         if fault:
             raise ParameterError(f"params.{name}: {fault[0]}", fault[1])
     lists = any(part.get("type") == "array" for part in schema["properties"].values())

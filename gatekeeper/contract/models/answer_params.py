@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.contract.reading.model_traits import refusal
+
 _MOST_TOKENS_THINKING = 8192
 _THINKING = re.compile(r"(?:^|/)(?:o\d|gpt-[56](?!-chat))")
-"""Models that reason before they answer and accept no temperature."""
+"""Models that reason before they answer, also at providers that leave out a temperature."""
 _TAKES_SCHEMA = re.compile(
     r"(?:openai|azure|openrouter|hosted_vllm|lm_studio|llamafile|gemini|local|recorded)/"
     r"|(?:gpt-|o\d|chatgpt-)"
@@ -32,7 +34,9 @@ def answer_params(
     """Return the parameters of a request: those that are `written`, and defaults. The form of the
     answer is sent with the request, unless it is None."""
     thinks = _THINKING.search(model) is not None
-    defaults: dict[str, Any] = {} if thinks else {"temperature": 0}
+    cold = {"temperature": 0, **written}
+    takes_none = thinks or any(refusal(model, cold, name) for name in cold)
+    defaults: dict[str, Any] = {} if takes_none else {"temperature": 0}
     if not {"max_tokens", "max_completion_tokens"} & written.keys():
         defaults["max_tokens"] = _MOST_TOKENS_THINKING if thinks else most_tokens
     if answer is not None:

@@ -75,13 +75,11 @@ def param_problems(
     """
     sent = {**prompt.params, **inherited, **written}
     for name, value in written.items():
-        fault = param_fault(model, str(name)) or value_fault(str(name), value)
-        fault = fault or refusal(model, sent, name)
+        fault = setting_fault(model, str(name), value, sent)
         if fault:
             yield document.problem(("params", name), *fault, at_key=True)
     for name, value in prompt.params.items():
-        fault = param_fault(model, name) or value_fault(name, value)
-        fault = fault or (refusal(model, sent, name) if name not in written else None)
+        fault = setting_fault(model, name, value, {} if name in written else sent)
         if fault:
             yield Problem(prompt.path, *fault, _line_of(prompt.text, name), field=name)
 
@@ -93,6 +91,14 @@ def param_place(name: str, document: Document, prompt: Prompt) -> Position:
         problem = document.problem(("params", name), "", "", at_key=True)
         return Position(problem.path, problem.line, problem.column)
     return Position(prompt.path, _line_of(prompt.text, name))
+
+
+def setting_fault(
+    model: str, name: str, value: object, sent: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return what is wrong with a parameter that a model gets among those that are `sent`, and how
+    to correct it; None if nothing is."""
+    return param_fault(model, name) or value_fault(name, value) or refusal(model, sent, name)
 
 
 def param_fault(model: str, name: str) -> tuple[str, str] | None:

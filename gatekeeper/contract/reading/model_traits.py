@@ -1,8 +1,9 @@
 """Knows models by their names: agents, and the parameters that a model refuses although its
-provider takes them. These are the reasoning models of OpenAI, and Claude from version 4.7.
+provider takes them. These are the reasoning models of OpenAI, Claude from version 4.7, and each
+Claude that thinks.
 
-Sources: OpenAI's and Azure's documentation of the reasoning models, Anthropic's guide to Claude
-Opus 4.7, and the parameters that litellm 1.106 takes for each model.
+Sources: OpenAI's and Azure's documentation of the reasoning models, Anthropic's guides to Claude
+Opus 4.7 and to thinking, and the parameters that litellm 1.106 takes for each model.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ _AGENT = re.compile(
 _OPENAI = frozenset({"openai", "azure", "azure_ai"})
 _GPT = re.compile(r"(?:.*/)?(?:ft:)?gpt-(?P<major>[5-9])(?:\.(?P<minor>\d+))?(?P<rest>[^/]*)")
 _O_SERIES = re.compile(r"(?:.*/)?(?:ft:)?o(?P<number>\d)(?![a-z0-9])")
-_CLAUDE = re.compile(r"(?:.*/)?claude-[a-z]+-(?P<major>\d)(?:-(?P<minor>\d)(?!\d))?(?!\d)")
+_CLAUDE = re.compile(r"(?:.*[/.])?claude-[a-z]+-(?P<major>\d)(?:-(?P<minor>\d)(?!\d))?(?!\d)")
+_CLAUDES = frozenset({"anthropic", "azure_ai", "bedrock", "vertex_ai", ""})
+"""Providers that call Claude as Anthropic does. Others may leave out what Claude refuses."""
 
 _SAMPLING = frozenset({"logprobs", "temperature", "top_logprobs", "top_p"})
 _BY_REASONING = _SAMPLING | {"frequency_penalty", "logit_bias", "presence_penalty"}
 _BY_CLAUDE = frozenset({"temperature", "top_k", "top_p"})
-_ALWAYS_REASONS = ("chat", "codex", "pro", "search")
+_ONE_OF_BOTH = (4, 1)
+"""The first Claude that takes either `temperature` or `top_p`."""
+_ALWAYS_REASONS = ("astra", "chat", "codex", "pro", "search")
 
 
 def is_agent(name: str) -> bool:
@@ -40,20 +45,40 @@ def refusal(model: str, params: Mapping[str, Any], name: str) -> tuple[str, str]
         return None
     provider, _, plain = model.partition("/") if "/" in model else ("", "", model)
     what = f"`{model}` does not take `{name}`, so its calls would fail"
-    if provider in ("anthropic", "") and refuses_sampling(plain):
-        return (what, f"remove `{name}`") if name in _BY_CLAUDE else None
+    if provider in _CLAUDES and "claude" in plain:
+        fix = _fix_for_claude(plain, params, name)
+        return (what, fix) if fix else None
     if provider not in _OPENAI | {""} or not reasons(plain):
         return None
-    gpt, o_series = _GPT.match(plain), _O_SERIES.match(plain)
+    o_series = _O_SERIES.match(plain)
     refused = name in _BY_REASONING or (name == "stop" and not (o_series and o_series[1] == "1"))
     if not refused:
         return None
-    may_rest = gpt and gpt["minor"] and not any(word in gpt["rest"] for word in _ALWAYS_REASONS)
+    always = any(word in plain for word in _ALWAYS_REASONS)
+    may_rest = (gpt_version(plain) or (0, 0)) > (5, 0) and not always
     if name not in _SAMPLING or not may_rest:
         return what, f"remove `{name}`"
     if params.get("reasoning_effort") == "none":
         return None
     return what, f"remove `{name}`, or add `reasoning_effort: none`"
+
+
+def _fix_for_claude(plain: str, params: Mapping[str, Any], name: str) -> str | None:
+    """Say what to do about a parameter that Claude refuses; None if it may take it."""
+    version = _claude_version(plain) or (0, 0)
+    if name not in _BY_CLAUDE:
+        return None
+    if refuses_sampling(plain):
+        return f"remove `{name}`"
+    if name != "top_p" and thinks(params.get("thinking")):
+        return f"remove `{name}`, or remove `thinking`"
+    both = name == "top_p" and params.get("temperature") is not None
+    return "remove `top_p`, or remove `temperature`" if both and version >= _ONE_OF_BOTH else None
+
+
+def thinks(thinking: Any) -> bool:
+    """Return whether this value of `thinking` lets Claude think."""
+    return isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "adaptive")
 
 
 def reasons(name: str) -> bool:
@@ -73,8 +98,12 @@ def gpt_version(name: str) -> tuple[int, int] | None:
 def refuses_sampling(name: str) -> bool:
     """Return whether the name is that of a Claude that takes no `temperature`, `top_p` and
     `top_k`."""
+    return (_claude_version(name) or (0, 0)) >= (4, 7)
+
+
+def _claude_version(name: str) -> tuple[int, int] | None:
     claude = _CLAUDE.match(name)
-    return claude is not None and (int(claude["major"]), int(claude["minor"] or 0)) >= (4, 7)
+    return (int(claude["major"]), int(claude["minor"] or 0)) if claude else None
 
 
 MAX_CHARACTERS = 200

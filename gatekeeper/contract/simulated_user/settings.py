@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.contract.meaning.digests import digest
-from gatekeeper.contract.models.params import param_fault, value_fault
+from gatekeeper.contract.models.params import setting_fault
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.change import Revision
@@ -38,7 +38,7 @@ def read_contract_user(
             problems.append(document.problem(("user", name), what, "write a sentence"))
     written = data.get("params") if isinstance(data.get("params"), dict) else {}
     for name, value in (written or {}).items():
-        fault = param_fault(data["model"], str(name)) or value_fault(str(name), value)
+        fault = setting_fault(data["model"], str(name), value, written or {})
         if name in _REFUSED:
             fault = (f"a simulated user does not use the parameter `{name}`", f"remove `{name}`")
         if fault:

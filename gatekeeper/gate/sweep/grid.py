@@ -12,9 +12,8 @@ from typing import Any
 import yaml
 
 from gatekeeper.contract.meaning.digests import target_digest
-from gatekeeper.contract.models.params import param_fault, value_fault
+from gatekeeper.contract.models.params import setting_fault
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.reading.model_traits import refusal
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Target
@@ -139,7 +138,7 @@ def _require_sound_params(contract: Contract, varied: Mapping[str, Any], model: 
     provider's refusal of each call. The contract's own were checked for its own model alone."""
     sent = _params(contract, varied)
     for name, value in sent.items():
-        fault = param_fault(model, name) or value_fault(name, value) or refusal(model, sent, name)
+        fault = setting_fault(model, name, value, sent)
         if fault:
             said_of = "" if f"`{model}`" in fault[0] else f" of {model}"
             place = f"--param {name}"

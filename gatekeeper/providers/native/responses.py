@@ -61,7 +61,7 @@ def is_asked_here(model: str, params: Mapping[str, Any], address: str | None) ->
         return False
     host = urlsplit(address or "").hostname or _OPENAI_HOST
     own = provider == "openai" and not f".{host}".endswith(f".{_OPENAI_HOST}")
-    effort, summary = _effort(params)
+    effort, summary = effort_and_summary(params)
     if summary is not None and not own:
         return True
     if not params.get("tools") or (gpt_version(name) or (0, 0)) < _WITH_TOOLS:
@@ -75,6 +75,11 @@ def refused_params(params: Mapping[str, Any]) -> list[str]:
     return sorted(n for n, value in params.items() if value is not None and n not in _TAKEN)
 
 
+def refusal(model: str, param: str) -> str:
+    """Say that the API does not have a parameter of a request to the model."""
+    return f"`{model}` is asked through OpenAI's Responses API, which does not take `{param}`"
+
+
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     """Return the HTTP request; None if litellm must send it. Raises CallFailed for a parameter that
     the API does not have."""
@@ -84,10 +89,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         return None
     refused = refused_params(request.params)
     if refused:
-        said = (
-            f"{request.model}: gatekeeper calls this model through OpenAI's Responses API, which "
-            f"does not take `{refused[0]}`; remove `{refused[0]}`"
-        )
+        said = f"{refusal(request.model, refused[0])}; remove `{refused[0]}`"
         raise CallFailed(said, fatal=True, author=True)
     document = {
         "model": model.name.removeprefix(RESPONSES_PREFIX),
@@ -121,7 +123,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     return read_chat(model, _as_chat(document), exchange)
 
 
-def _effort(params: Mapping[str, Any]) -> tuple[Any, Any]:
+def effort_and_summary(params: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the effort, and the kind of summary of the thoughts."""
     effort = params.get("reasoning_effort")
     if isinstance(effort, Mapping):

@@ -98,6 +98,12 @@ def test_each_sound_contract_is_a_row() -> None:
         ("mode: enforce\nchecks: [{type: json_required, fields: [a]}]\n", 0, None),
         ("params: {top_k: 4}\n", 17, "`openai/gpt-4o-mini` does not take `top_k`"),
         ("params: {top_p: 0.4}\n", 0, None),
+        (
+            "model: openai/gpt-5-pro\nparams: {seed: 4}\n",
+            18,
+            "asked through OpenAI's Responses API",
+        ),
+        ("model: openai/o3\nparams: {reasoning_effort: low}\n", 0, None),
         ("model: openai/gpt-17-tiny\n", 17, "no price is known for `openai/gpt-17-tiny`"),
         ("checks: [{type: equals, value: '{{ wrod }}'}]\n", 0, None),
     ],
@@ -437,3 +443,13 @@ def test_a_user_that_is_too_small_to_play_one_is_a_warning(model: str, *, warned
     warnings = found.of_level("warning")
     said = [finding for finding in warnings if "simulated user" in finding.problem.what]
     assert len(said) == warned
+
+
+def test_a_judge_that_refuses_a_temperature_is_an_error_with_its_line() -> None:
+    judge = "judge: rubric, criteria: polite, model: anthropic/claude-opus-4-8"
+    checks = f"checks:\n- {{type: judge, {judge}, params: {{temperature: 0.5}}}}\n"
+    text = edited(written("first"), "checks: [{type: contains, name: n0, value: v0}]\n", checks)
+    (problem,) = validated(a=text).problems
+    assert "`anthropic/claude-opus-4-8` does not take `temperature`" in problem.what
+    assert "remove `temperature`" in problem.fix
+    assert problem.line == text[: text.index("judge: rubric")].count("\n") + 1

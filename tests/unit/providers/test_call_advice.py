@@ -27,6 +27,28 @@ def advised(
         ("gpt-4o-mini", {"top_k": 4}, ["top_k"]),
         ("openai/gpt-4o-mini", {"top_k": None}, []),
         ("anthropic/claude-sonnet-4-5", {"seed": 1, "top_k": 4}, ["seed"]),
+        (
+            "openai/gpt-4o",
+            {"reasoning_effort": "low", "verbosity": "low"},
+            ["reasoning_effort", "verbosity"],
+        ),
+        ("azure/gpt-4o", {"reasoning_effort": "low"}, ["reasoning_effort"]),
+        ("openai/gpt-5-mini", {"reasoning_effort": "minimal", "verbosity": "low"}, []),
+        ("openai/gpt-5-mini", {"reasoning_effort": "none"}, ["reasoning_effort"]),
+        ("openai/gpt-5-mini", {"reasoning_effort": {"effort": "xhigh"}}, ["reasoning_effort"]),
+        ("openai/gpt-6-astra", {"reasoning_effort": "none"}, ["reasoning_effort"]),
+        ("openai/gpt-6-sol", {"reasoning_effort": "none"}, []),
+        ("openai/o3", {"reasoning_effort": "low"}, []),
+        ("openai/gpt-5-pro", {"seed": 1, "stop": ["x"], "max_tokens": 9}, ["seed", "stop"]),
+        ("openai/responses/gpt-4o", {"seed": 1, "top_p": 0.5}, ["seed"]),
+        ("openai/gpt-5.4", {"seed": 1}, []),
+        ("openai/gpt-5.4", {"seed": 1, "tools": [{}]}, ["seed"]),
+        (
+            "xai/grok-4.3",
+            {"stop": "x", "frequency_penalty": 1, "reasoning_effort": "low"},
+            ["stop", "frequency_penalty"],
+        ),
+        ("xai/grok-code-fast-1", {"stop": "x"}, ["stop"]),
         ("openai/gpt-17", {}, [None]),
         ("github/meta/Llama-3.3-70B-Instruct", {"top_k": 4}, []),
         ("hosted_vllm/mine", {"top_k": 4}, []),
@@ -44,6 +66,18 @@ def test_advice_names_what_a_provider_refuses_and_unknown_prices(model, params, 
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
 def test_nothing_is_said_of_a_server_of_ones_own(name):
     assert advised("openai/mine", {"top_k": 4}, {name: "http://localhost:8000/v1"}) == []
+
+
+def test_the_address_of_azure_is_no_server_of_ones_own() -> None:
+    at = {"AZURE_API_BASE": "https://mine.openai.azure.com"}
+    assert advised("azure/gpt-4o", {"top_k": 4}, at) == ["top_k"]
+    assert advised("azure/of-my-own", {"temperature": 0}, at) == []
+
+
+def test_the_effort_that_a_model_refuses_is_named() -> None:
+    (advice,) = advise_on_calls("openai/gpt-5-pro", {"reasoning_effort": "none"}, {})
+    assert "does not take `reasoning_effort: none`" in advice.what
+    assert advice.fix == "use another effort, such as `high`"
 
 
 def test_the_parameter_that_was_meant_is_proposed_if_the_provider_takes_it():

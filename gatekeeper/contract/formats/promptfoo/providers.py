@@ -15,7 +15,7 @@ from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, slug
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program
 from gatekeeper.contract.formats.promptfoo.variables import has_template
 from gatekeeper.contract.formats.reader import CannotRunError, Node, keys, meant
-from gatekeeper.contract.reading.model_traits import is_agent, name_fault, refuses_sampling
+from gatekeeper.contract.reading.model_traits import is_agent, name_fault, refuses_sampling, thinks
 from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.contract.values.unique_name import take_name
 
@@ -479,8 +479,3 @@ def left_out(model: str, config: Mapping[str, Any]) -> frozenset[str]:
     if thinks(config.get("thinking")):
         return frozenset({"temperature", "top_k"})
     return frozenset({"temperature"} if config.get("top_p") is not None else ())
-
-
-def thinks(thinking: Any) -> bool:
-    """Return whether the `thinking` of a `config` lets Claude think."""
-    return isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "adaptive")
