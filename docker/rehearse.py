@@ -34,8 +34,18 @@ from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http.http_client import Exchange, HttpClient
 from gatekeeper.providers.litellm import LitellmClient
 
-OPTIONAL = ("pyarrow", "pytest", "ray", "tree_sitter", "tree_sitter_typescript", "xllamacpp")
-"""Parquet, pytest, Ray, TypeScript and the embedded model, which the image leaves out."""
+OPTIONAL = (
+    "mcp",
+    "mcp_types",
+    "pyarrow",
+    "pytest",
+    "ray",
+    "tree_sitter",
+    "tree_sitter_typescript",
+    "xllamacpp",
+)
+"""The server for agents, Parquet, pytest, Ray, TypeScript and the embedded model, which the image
+leaves out."""
 
 ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "x",

@@ -1,6 +1,6 @@
 """Gatekeeper decides whether a prompt change may merge.
 
-`from gatekeeper import check, run, validate, affected` runs it from Python:
+`from gatekeeper import check, run, validate, affected, explain` runs it from Python:
 docs/other-systems.md says how. Each of these names is loaded when it is first used, so `import
 gatekeeper` takes no time. Their types stand in `__init__.pyi`.
 """
@@ -14,6 +14,7 @@ _LIBRARY = {
     "run": "gatekeeper.runs.library.suite",
     "affected": "gatekeeper.runs.library.affected",
     "validate": "gatekeeper.runs.library.validate",
+    "explain": "gatekeeper.runs.library.explain",
     "Validation": "gatekeeper.runs.library.validate",
     "GateResult": "gatekeeper.gate.results.result",
     "ContractResult": "gatekeeper.gate.results.result",

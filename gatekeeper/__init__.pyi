@@ -11,6 +11,7 @@ from gatekeeper.gate.results.result import ContractResult as ContractResult
 from gatekeeper.gate.results.result import GateResult as GateResult
 from gatekeeper.gate.results.result import Reason as Reason
 from gatekeeper.runs.library.affected import affected as affected
+from gatekeeper.runs.library.explain import explain as explain
 from gatekeeper.runs.library.suite import check as check
 from gatekeeper.runs.library.suite import run as run
 from gatekeeper.runs.library.validate import Validation as Validation

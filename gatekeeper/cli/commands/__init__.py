@@ -30,6 +30,8 @@ COMMANDS: Mapping[str, str] = {
     "blame": "weak_prompts",
     "selftest": "comparing",
     "validate": "checking",
+    "explain": "agents",
+    "mcp": "agents",
     "generate": "generate",
     "fixtures": "contracts",
     "init": "contracts",
