@@ -21,6 +21,7 @@ from support.ticket_run import gate_result, past, run_result
 from gatekeeper.contract.values.trial import CheckResult
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.history.record import fixture_key
+from gatekeeper.reports.formats.csv_parquet import guarded
 from gatekeeper.reports.html import render_html
 
 if TYPE_CHECKING:
@@ -282,6 +283,39 @@ def test_what_is_shown_is_saved_as_csv_and_json(visit: Visit, tmp_path: Path) ->
         assert row["head_passed"] == "false"
 
 
+def test_no_saved_cell_begins_a_formula(
+    browser: Browser, result: GateResult, tmp_path: Path
+) -> None:
+    hostile = [
+        "=1+1",
+        "@x",
+        "-2",
+        "+3",
+        "'=4",
+        "  =5",
+        "a\n=6",
+        "b;+7",
+        "\uff1d8",
+        "c-9",
+        'say "x"',
+    ]
+    contract = result.contracts[0]
+    named = [
+        replace(fixture, id=name) for fixture, name in zip(contract.fixtures, hostile, strict=False)
+    ]
+    path = tmp_path / "report.html"
+    shown = replace(contract, fixtures=tuple(named))
+    path.write_text(render_html(replace(result, contracts=(shown,))), "utf-8")
+    with browser.new_page() as page:
+        Visit(page).open(path).samples()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        download.value.save_as(tmp_path / "saved.csv")
+    with (tmp_path / "saved.csv").open(encoding="utf-8", newline="") as file:
+        names = {row["fixture"] for row in csv.DictReader(file)}
+    assert names == set(map(guarded, hostile))
+
+
 def test_more_checks_than_fit_are_shown_on_request(
     browser: Browser, result: GateResult, tmp_path: Path
 ) -> None:
@@ -399,6 +433,8 @@ def test_an_anchor_opens_its_fixture_on_whatever_page(
     found: list[Any] = []
     anchored(browser, report, f"fixture=triage/{quote(name, safe='')}", found)
     assert [found[0], found[2]] == [[name], "triage"]
+    visit.page.locator(".fixture").last.click()
+    assert re.search(rf"#fixture=[^/]+/{name}$", visit.page.url)
     visit.page.evaluate("anchor => { location.hash = anchor }", f"fixture=billing-only/{name}")
     visit.page.locator(".fixture[aria-expanded=true]", has_text=name).wait_for()
 

@@ -50,7 +50,8 @@ def render_body(
     for run in result.past:
         past[run.contract].append(run)
     findings = Page(_WORDS)
-    add_reasons(findings, result)
+    if len(ranked) > detailed:  # those shown in full have their reasons there
+        add_reasons(findings, result)
     add_notes(findings, result, notices)
     return render_template(
         "body",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
+from support.past_runs import record
 
 from gatekeeper import __version__
 from gatekeeper.contract.meaning.modes import Negotiation
@@ -18,7 +19,14 @@ from gatekeeper.contract.values.trial import CheckResult, Outcome
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.gate.samples.outcomes import quantile
-from gatekeeper.history.record import ModeRecord, Record, events_of, fixture_key, records_of
+from gatekeeper.history.record import (
+    ModeRecord,
+    Record,
+    events_of,
+    fixture_key,
+    past_runs,
+    records_of,
+)
 from gatekeeper.history.stores.lines import to_lines, to_record
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import Event
@@ -298,3 +306,11 @@ def test_the_median_is_the_quantile_of_every_other_report(values: list[float]) -
     )
     record = only(run(contract(), outcomes=outcomes))
     assert record.latency_ms["p50"] == quantile(values, 0.5)
+
+
+def test_only_the_latest_runs_of_each_contract_say_what_each_fixture_did() -> None:
+    counts = {fixture_key("a"): (3, 1)}
+    runs = [record(contract=name, fixtures=counts) for name in ["words", "tag"] * 31]
+    found = past_runs(runs)
+    assert len(found) == 62
+    assert [dict(run.by_fixture) for run in found] == [{}] * 2 + [counts] * 60

@@ -238,6 +238,8 @@
     button.setAttribute("aria-expanded", String(!open));
     if (open) { row.nextElementSibling.remove(); return; }
     const body = element("div", { class: "samples" });
+    // The address can be sent to somebody, and opens this fixture.
+    history.replaceState(null, "", `#fixture=${encodeURIComponent(shown.name)}/${encodeURIComponent(text(fixture.id))}`);
     row.after(element("tr", { class: "detail" }, element("td", { colspan: row.cells.length }, body)));
     fillFixture(body, fixture);
   }
@@ -299,7 +301,7 @@
   }));
 
   // As in the other CSV files, no text begins a formula.
-  const FORMULA = /(^|[\n\t;])('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
+  const FORMULA = /((?:^|[\n\t;])\s*)('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
   const csvCell = (value) => (value == null ? "" : typeof value === "string" ? `"${value.replace(FORMULA, "$1'$2").replaceAll('"', '""')}"` : String(value));
 
   function csv() {
