@@ -58,6 +58,8 @@ class ActionInputs:
     requirements: Path | None = None
     formats: tuple[Format, ...] = ()
     batch: bool = False
+    check_run: str = ""
+    """The name of the check run; empty for none."""
     notify: tuple[str, ...] = field(default=(), repr=False)
     notify_on: tuple[str, ...] = NEWS
     notify_template: str | None = None
@@ -95,6 +97,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         requirements=_file(environ, "requirements"),
         formats=cast(tuple[Format, ...], _chosen(environ, "formats", get_args(Format))),
         batch=_yes_or_no("batch", _input(environ, "batch")),
+        check_run=_check_run(environ),
         notify=tuple(dict.fromkeys(_input(environ, "notify").split())),
         notify_on=_chosen(environ, "notify-on", NEWS) or NEWS,
         notify_template=_input(environ, "notify-template") or None,
@@ -161,6 +164,20 @@ def _status_context(environ: Mapping[str, str]) -> str:
             "could not distinguish the status from the job; choose another name"
         )
     return context
+
+
+def _check_run(environ: Mapping[str, str]) -> str:
+    """Return the name of the check run, which is that of no job and of no status: GitHub finds a
+    required check by its name."""
+    if not _yes_or_no("check-run", _input(environ, "check-run")):
+        return ""
+    name = f"{_id(_input(environ, 'id'))}/details"
+    if name in (_status_context(environ), environ.get("GITHUB_JOB")):
+        raise UsageError(
+            f"input check-run: {name!r} is already the name of the job or of the commit status; "
+            "choose another `id` or `status-context`"
+        )
+    return name
 
 
 def _history(text: str) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest, RunPush
+from gatekeeper.action.github.check_runs import CheckRun
 from gatekeeper.action.github.client import PullRequestApi, StatusState
 from gatekeeper.action.github.comments import (
     CheckedCommit,
@@ -383,20 +384,8 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
     outputs = dict(redactor(settings.secrets).value(answer.outputs))
     if isinstance(activity, CheckPullRequest):
         outputs["comment-url"] = _post_comment(answer, settings, activity, api)
-    if isinstance(activity, CheckPullRequest | CheckMergeGroup) and settings.status_context:
-        try:
-            publish_status(
-                api,
-                activity.head_sha,
-                None if answer.is_held else answer.exit_code,
-                answer.title,
-                context=settings.status_context,
-                target_url=settings.run_url,
-            )
-            _end_replaced(settings, activity, api)
-        except PublishError as error:
-            advice = "If you do not want a commit status, leave the input `status-context` empty"
-            _say_warning(f"{error}. {advice}", settings)
+    if isinstance(activity, CheckPullRequest | CheckMergeGroup):
+        _show_on_commit(answer, settings, activity, api)
     try:
         write_summary(settings.summary_file, answer.summary)
     except WriteError as error:
@@ -408,6 +397,49 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
         say_annotations([_on_the_run(text)])
         return answer.exit_code or error.exit_code
     return answer.exit_code
+
+
+def _show_on_commit(
+    answer: Answer,
+    settings: ActionInputs,
+    activity: CheckPullRequest | CheckMergeGroup,
+    api: RepositoryApi,
+) -> None:
+    """Set the commit status and create the check run, as far as the workflow wants them."""
+    try:
+        if settings.status_context:
+            publish_status(
+                api,
+                activity.head_sha,
+                None if answer.is_held else answer.exit_code,
+                answer.title,
+                context=settings.status_context,
+                target_url=settings.run_url,
+            )
+            _end_replaced(settings, activity, api)
+    except PublishError as error:
+        advice = "If you do not want a commit status, leave the input `status-context` empty"
+        _say_warning(f"{error}. {advice}", settings)
+    try:
+        if settings.check_run and not answer.is_held:
+            api.publish_check_run(_check_run(answer, settings, activity.head_sha))
+    except PublishError as error:
+        _say_warning(f"{error}. If you do not want a check run, remove `check-run`", settings)
+
+
+def _check_run(answer: Answer, settings: ActionInputs, sha: str) -> CheckRun:
+    # GitHub starts no workflow for a button of a check run on a commit that its actions test.
+    url = settings.run_url
+    again = f"To test again, open [the run]({url}) and choose **Re-run jobs**. " if url else ""
+    return CheckRun(
+        name=settings.check_run,
+        sha=sha,
+        passed=answer.exit_code == 0,
+        title=answer.title,
+        text=f"{again}A branch rule requires the job, not this page.\n\n{answer.comment}",
+        details_url=url,
+        annotations=answer.annotations,
+    )
 
 
 def _end_replaced(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ from gatekeeper.action import main as action
 
 @dataclass
 class Job:
-    """Runs the action for pull request 7; `outputs` are those of the last run."""
+    """Runs the action for pull request 7, with more `variables`; `outputs` are those of the last
+    run."""
 
     github: FakeGithub
     model: str
     patch: pytest.MonkeyPatch
     folder: Path
+    variables: dict[str, str] = field(default_factory=dict)
 
     def run(self, change: PullRequest, more: Mapping[str, Any] | None = None, **inputs: str) -> int:
         """Run it for an event; `more` are fields of its pull request, `before` is its own."""
@@ -40,9 +42,9 @@ class Job:
         leave_out_pauses(self.patch)
         path = self.folder / "event.json"
         (self.folder / "output").unlink(missing_ok=True)
-        for name, value in change.environment(path, self.github.url, **inputs).items():
+        given = change.environment(path, self.github.url, **inputs)
+        for name, value in (given | {"OPENAI_BASE_URL": self.model} | self.variables).items():
             self.patch.setenv(name, value)
-        self.patch.setenv("OPENAI_BASE_URL", self.model)
         payload = change.event()
         for name, value in (more or {}).items():
             (payload if name == "before" else payload["pull_request"])[name] = value

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.github_branches import Branches
+from support.github_checks import Checks
 from support.github_objects import (
     BOT,
     LATER,
@@ -58,7 +59,7 @@ class Fault:
 Answer = tuple[int, Mapping[str, str], Any]
 
 
-class FakeGithub(LocalServer, Reviews, Branches):
+class FakeGithub(LocalServer, Reviews, Branches, Checks):
     """The server and its state; every request is kept in `requests` as `METHOD path`."""
 
     def __init__(self, *, login: str | None = None, viewer: str | None = BOT) -> None:
@@ -79,6 +80,7 @@ class FakeGithub(LocalServer, Reviews, Branches):
         """Nothing has happened yet."""
         self.forget_reviews()
         self.forget_branches()
+        self.forget_checks()
         self.comments: dict[int, list[FakeComment]] = {}
         self.statuses: list[FakeStatus] = []
         self.issues: list[FakeIssue] = []
@@ -159,6 +161,7 @@ class FakeGithub(LocalServer, Reviews, Branches):
             ("GET", rf"{repository}/pulls", self._list_pulls),
             ("GET", rf"{repository}/commits/([0-9a-f]+)/pulls", self._pulls_of_commit),
             ("GET", rf"{repository}/commits/([0-9a-f]+)/statuses", self._list_statuses),
+            *self.check_routes(),
             ("GET", rf"{repository}/commits/(.+)", self._get_commit),
             ("GET", rf"{repository}/collaborators/([^/]+)/permission", self._permission),
             ("POST", rf"{repository}/issues/comments/(\d+)/reactions", self._react),

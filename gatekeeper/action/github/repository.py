@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from gatekeeper.action.events import PREFIX
+from gatekeeper.action.github.check_runs import CheckRunApi
 from gatekeeper.action.github.client import tried_again
 from gatekeeper.action.github.review_comments import ReviewApi
 
@@ -78,7 +79,7 @@ class WorkflowRun:
     url: str
 
 
-class RepositoryApi(ReviewApi):
+class RepositoryApi(ReviewApi, CheckRunApi):
     """The calls to GitHub that events and commands need. Every method raises PublishError with
     advice."""
 
