@@ -65,7 +65,7 @@ def places(
 
 def failing_check(contract: ContractResult) -> str | None:
     """Return the check that fails on most fixtures at head, in words; None if none fails."""
-    fixtures = _deciding(contract)
+    fixtures = deciding_fixtures(contract)
     at_head = Counter(_checks(fixtures, "head"))
     if not at_head:
         return None
@@ -145,7 +145,7 @@ def _name(text: str) -> str:
     return f"“{clip(' '.join(text.split()), _TITLE)}”"
 
 
-def _deciding(contract: ContractResult) -> Sequence[FixtureResult]:
+def deciding_fixtures(contract: ContractResult) -> Sequence[FixtureResult]:
     """Return the fixtures of the contract that found the worst reason, head's or base's."""
     worst = next(iter(worst_reasons(contract)), None)
     if worst is not None and worst.contract_from != "head" and contract.under_base is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import GateResult, Verdict
+from gatekeeper.reports.markdown.causes import shared_causes
 from gatekeeper.reports.markdown.details import Depth, add_details, add_promises
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.names import pages
@@ -93,7 +94,7 @@ def compose(
     # Nothing to look at, and so no box.
     is_quiet = result.verdict == "pass" and not result.contracts
     page.add("\n\n".join(said) if is_quiet else alert(_ALERTS[result.verdict], said))
-    for line in filter(None, (state, pages(result))):
+    for line in filter(None, (state, pages(result), shared_causes(result))):
         page.add(line)
     add_glance(page, result)
     add_reverts(page, result, suggested=suggested)

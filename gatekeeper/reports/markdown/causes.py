@@ -1,0 +1,85 @@
+"""Names the causes that failures share, across contracts: one sentence before single examples."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+
+from gatekeeper import numbers
+from gatekeeper.gate.results.parts import FixtureResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.formats.annotations import deciding_fixtures
+from gatekeeper.reports.markdown.names import Names
+from gatekeeper.reports.words.ranking import by_severity
+
+_MOST, _MOST_CONTRACTS = 3, 3
+_MESSAGE = 160
+# What differs between messages of one shape: numbers, and what is quoted.
+_DIFFERS = re.compile(r"\d[\d.,]*|'[^']*('|$)|\"[^\"]*(\"|$)|“[^”]*(”|$)|`[^`]*(`|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """One failing fixture: the check and its message, or the message of a failed call."""
+
+    contract: str
+    check: str | None
+    message: str
+
+
+def shared_causes(result: GateResult) -> str:
+    """Return the causes that explain two failing fixtures or more, the most frequent first; empty
+    if there is none."""
+    concerned = [c for c in by_severity(result.contracts) if c.verdict == result.verdict]
+    if result.verdict == "pass":
+        return ""
+    alike: dict[tuple[str | None, str], list[_Failure]] = defaultdict(list)
+    for contract in concerned:
+        for failure in _failures(contract):
+            alike[failure.check, _DIFFERS.sub("…", failure.message)].append(failure)
+    groups = sorted(alike.values(), key=len, reverse=True)
+    shown = [group for group in groups if len(group) > 1][:_MOST]
+    if not shown:
+        return ""
+    several = len({failure.contract for group in groups for failure in group}) > 1
+    said = "; ".join(_said(group, result, several=several) for group in shown)
+    left = sum(map(len, groups)) - sum(map(len, shown))
+    rest = " 1 more fails for another cause." if left == 1 else ""
+    rest = f" {left:,} more fail for other causes." if left > 1 else rest
+    return f"**Same cause:** {said}{'' if said.endswith(('.', '…')) else '.'}{rest}"
+
+
+def _said(group: Sequence[_Failure], result: GateResult, *, several: bool) -> str:
+    first, on = group[0], numbers.count(len(group), "fixture")
+    if several:
+        counts = Counter(failure.contract for failure in group).most_common()
+        named = [f"{code(name, 60)} {count:,}" for name, count in counts[:_MOST_CONTRACTS]]
+        more = len(counts) - len(named)
+        named += [f"{more:,} more"] if more else []
+        on = f"{on} ({', '.join(named)})"
+    what = "calls fail"
+    if first.check is not None:
+        what = f"{Names(first.contract, result.links).check(first.check, 60)} fails"
+    message = commonprefix([failure.message for failure in group])  # noqa: RUF071
+    if any(failure.message != message for failure in group):
+        message = message.rstrip(" '\"“`:([{,;") + "…"
+    return f"{what} on {on}" + (f": {prose(message, _MESSAGE)}" if len(message) > 1 else "")
+
+
+def _failures(contract: ContractResult) -> Iterator[_Failure]:
+    for fixture in deciding_fixtures(contract):
+        failure = next((f for f in fixture.failures if f.arm == "head"), None)
+        if failure and _counts(fixture, contract):
+            yield _Failure(contract.name, failure.check, failure.message)
+        elif fixture.errors and contract.verdict == "error":
+            yield _Failure(contract.name, None, fixture.errors[0])
+
+
+def _counts(fixture: FixtureResult, contract: ContractResult) -> bool:
+    """Return whether the fixture broke, or fails where nothing is compared."""
+    alone = contract.base is None and fixture.head_passed is False
+    return not fixture.quarantine and (fixture.change == "broke" or alone)
