@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from support.github_reviews import FakeFile
-from support.github_server import BOT, FakeGithub
+from support.github_server import BOT, FakeGithub, Fault
 
+from gatekeeper.action.github.check_runs import CheckRun
 from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.action.github.comments import CheckedCommit, publish_comment
 from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.github.review_comments import publish_suggestions
+from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.publish import publish_status
 from gatekeeper.errors import PublishError
 from gatekeeper.reports.markdown.revert import Suggestion
@@ -49,6 +51,14 @@ def test_a_comment_that_github_would_refuse_is_refused(
     with pytest.raises(PublishError, match="422"):
         api.create_comment(7, MARK, "x" * 70_000)
     assert github.comments[7] == []
+
+
+def test_a_check_run(github: FakeGithub, api: RepositoryApi) -> None:
+    found = tuple(Annotation("error", "t", "m", "p.md", line) for line in range(1, 121))
+    text = "## ❌ Do not merge"
+    github.faults += [Fault("POST", "check-runs$", "lost"), Fault("PATCH", "check-runs", "lost")]
+    api.publish_check_run(CheckRun("gate/details", SHA, False, "x", text, None, found))
+    assert [len(run.annotations) for run in github.check_runs] == [120]
 
 
 def test_suggestions(github: FakeGithub, api: RepositoryApi) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.github_objects import REPOSITORY, Shapes
+from support.github_objects import REPOSITORY, TIME, Shapes
 
 _MOST = 50
 _NEEDED = {"path", "start_line", "end_line", "annotation_level", "message"}
@@ -77,9 +77,17 @@ class Checks(Shapes):
         return self._check_json(run)
 
     def _check_json(self, run: FakeCheckRun) -> dict[str, Any]:
-        counted = run.output | {"annotations_count": len(run.annotations)}
+        address = f"{self.public_url}/repos/{REPOSITORY}/check-runs/{run.id}"
+        counted = {"annotations_count": len(run.annotations), "text": None}
+        counted |= {"annotations_url": f"{address}/annotations"}
         known = {k: v for k, v in vars(run).items() if k not in ("annotations", "output")}
-        return known | {"status": "completed", "output": counted}
+        return (
+            known
+            | {"status": "completed", "output": run.output | counted, "url": address}
+            | {"node_id": f"CR_{run.id}", "html_url": f"{self.public_url}/runs/{run.id}"}
+            | {"started_at": TIME, "completed_at": TIME, "check_suite": {"id": 1}}
+            | {"app": None, "pull_requests": []}
+        )
 
 
 def _problem(output: Mapping[str, Any]) -> str | None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 SECONDS_BEFORE_COMMENT = 60.0
 """Of a shorter run, only the result is worth a comment."""
 SECONDS_BETWEEN_COMMENTS = 30.0
-"""GitHub allows a repository 1,000 requests an hour."""
+_SHARE_BETWEEN_COMMENTS = 0.05
+"""Of the run's time so far: GitHub allows the jobs of a repository 1,000 requests an hour."""
 _LONGEST_JOB = 360.0
 _MINUTES_FOR_THE_REST = 10.0
 
@@ -94,7 +95,8 @@ class PublishedProgress(TerminalProgress):
         shown = isinstance(self._activity, CheckPullRequest) and number is not None
         if now < self._next_comment or not shown:
             return
-        self._next_comment = now + SECONDS_BETWEEN_COMMENTS
+        pause = max(SECONDS_BETWEEN_COMMENTS, _SHARE_BETWEEN_COMMENTS * (now - self._began))
+        self._next_comment = now + pause
         text = self._comment()
         self._tell(lambda: self._update(self._activity.number or 0, text))
 

@@ -129,6 +129,15 @@ def test_a_comment_is_written_after_a_minute_and_every_half_minute(
     assert body.count("⏳") == 1
 
 
+def test_a_run_of_hours_writes_ever_more_rarely(github: FakeGithub, follow: Follow) -> None:
+    run = follow().start()
+    for seconds in range(61, 7200, 10):
+        run.at(seconds)
+    (comment,) = github.comments[7]
+    # Once every half minute for ten minutes, then 20 times for each tripling or so of the time.
+    assert 60 < comment.edits < 80
+
+
 def test_the_last_result_stays_below_and_the_next_replaces_both(
     github: FakeGithub, follow: Follow
 ) -> None:
