@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,9 +42,10 @@ def logged_requests(path: Path | None) -> Iterator[list[str]]:
 
     def write(method: str, url: str, sent: Headers, body: bytes, *said: Any) -> None:
         secrets = [value for header in sent for value in _secrets_of(*header)]
-        line = environment_redactor(*secrets).value(_line(method, url, body, *said))
+        clean = environment_redactor(*secrets).text
+        line = _line(clean, method, url, body, *said)
         try:
-            write_line(file, f"{json.dumps(line)}\n".encode())
+            write_line(file, f"{_encoded(line)}\n".encode())
         except OSError as error:
             notices[:] = [f"--log-requests: some requests are missing. {WriteError(path, error)}"]
 
@@ -56,31 +57,45 @@ def logged_requests(path: Path | None) -> Iterator[list[str]]:
 
 
 def _line(
-    method: str, url: str, body: bytes, exchange: Exchange, error: BaseException | None
+    clean: Callable[[str], str],
+    method: str,
+    url: str,
+    body: bytes,
+    exchange: Exchange,
+    error: BaseException | None,
 ) -> dict[str, Any]:
     address = urlsplit(url)
+    why = "" if error is None else exchange.fault or f"{type(error).__name__}: {error}"
     return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "method": method,
         # A query may hold a key, and so may what stands before the host.
-        "url": f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path}",
-        "request": _content(body),
+        "url": clean(f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path}"),
+        "request": _content(body, clean),
         "status": exchange.status,
         "latency_ms": exchange.latency_ms,
-        "response": _content(exchange.body),
-        "error": None if error is None else exchange.fault or f"{type(error).__name__}: {error}",
+        "response": _content(exchange.body, clean),
+        "error": clean(why) or None,
     }
 
 
-def _content(body: bytes) -> Any:
+def _content(body: bytes, clean: Callable[[str], str]) -> Any:
     """Return JSON as it is, and anything else as text."""
-    text = body[:_MOST].decode("utf-8", "replace")
+    text = clean(body[:_MOST].decode("utf-8", "replace"))
     if len(body) > _MOST:
         return f"{text} [cut: only the first {_MOST:,} bytes are logged]"
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return text
+
+
+def _encoded(line: dict[str, Any]) -> str:
+    """Return the line as JSON. A server may nest its answer as deeply as it likes."""
+    try:
+        return json.dumps(line)
+    except RecursionError:
+        return json.dumps({**line, "response": "[nested too deeply to be logged]"})
 
 
 def _secrets_of(name: str, value: str) -> list[str]:

@@ -14,6 +14,9 @@ from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer, unauthorized
 
 from gatekeeper.cli.main import main
+from gatekeeper.providers.http import http_client
+from gatekeeper.providers.http.http_client import Exchange, watched_exchanges
+from gatekeeper.runs.request_log import logged_requests
 
 KEY = "sk-made-for-this-test-0123456789"
 CONTRACT = """\
@@ -210,6 +213,21 @@ def test_the_log_has_no_key_even_if_the_server_repeats_it(
     assert KEY not in text
     if variable == "OPENAI_CUSTOM_HEADERS":
         assert secret not in text
+
+
+@pytest.mark.parametrize("depth", [300, 700, 950, 1_500, 100_000])
+def test_an_answer_that_is_nested_deeply_stops_nothing(depth: int, tmp_path: Path) -> None:
+    body = ("[" * depth + "]" * depth).encode()
+    sent = [("Authorization", f"Bearer {KEY}")]
+    log = tmp_path / "requests.jsonl"
+    with logged_requests(log) as lost, watched_exchanges(lambda *_: None):
+        for watcher in http_client._watchers:
+            url = f"https://user:{KEY}@host.invalid/{KEY}?key={KEY}"
+            watcher("POST", url, sent, b'{"a": "b"}', Exchange(status=200, body=body), None)
+    assert lost == []
+    (line,) = read_log(log)
+    assert (line["status"], line["request"]) == (200, {"a": "b"})
+    assert line["url"] == "https://host.invalid/***"
 
 
 def test_a_call_without_an_answer_is_in_the_log(

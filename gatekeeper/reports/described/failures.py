@@ -35,7 +35,8 @@ def describe_failures(result: GateResult) -> Iterator[Block]:
         yield Paragraph("FAILING FIXTURES", "strong")
         for contract in by_severity(result.contracts):
             yield from _by_category(contract, failing[contract.name])
-        yield from _by_check(failing)
+        compared = any(contract.base for contract in result.contracts)
+        yield from _by_check(failing, compared=compared)
     yield from _recommendations(result, failing)
 
 
@@ -106,8 +107,8 @@ def _fixture(fixture: FixtureResult) -> Paragraph:
     return Paragraph((f"    {verb} ", Strong(Quote(fixture.id)), f" {tally}{again}", why))
 
 
-def _by_check(failing: Mapping[str, Sequence[FixtureResult]]) -> Iterator[Block]:
-    """Count the failing fixtures of each check, and its failures on both arms."""
+def _by_check(failing: Mapping[str, Sequence[FixtureResult]], *, compared: bool) -> Iterator[Block]:
+    """Count the failing fixtures of each check, and its failures on the arms."""
     rows: dict[tuple[str, str], list[int]] = {}
     for contract, fixtures in failing.items():
         for fixture in fixtures:
@@ -121,10 +122,11 @@ def _by_check(failing: Mapping[str, Sequence[FixtureResult]]) -> Iterator[Block]
         return
     yield Paragraph("FAILURES BY CHECK", "strong")
     ranked = sorted(rows.items(), key=lambda row: (-row[1][0], -row[1][1], row[0]))
+    right = ["fixtures", "failures on head", "on base"] if compared else ["fixtures", "failures"]
     yield Table(
-        columns("check", "contract", right=["fixtures", "failures on head", "on base"]),
+        columns("check", "contract", right=right),
         [
-            (Quote(check), Quote(contract), *(f"{number:,}" for number in counts))
+            (Quote(check), Quote(contract), *(f"{number:,}" for number in counts[: len(right)]))
             for (contract, check), counts in ranked
         ],
         most=_MOST_CHECKS,

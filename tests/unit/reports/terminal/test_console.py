@@ -247,6 +247,20 @@ def test_failing_fixtures_stand_by_category_then_by_check_then_what_to_do() -> N
     assert "  order-id: 1 fixture fails on base as well" in said
 
 
+def test_of_one_revision_no_line_speaks_of_a_base() -> None:
+    contract = examples.failing_contract()
+    alone = [
+        replace(fixture, base=None, base_passed=None, change=None) for fixture in contract.fixtures
+    ]
+    alone_contract = replace(contract, base=None, paired=None, fixtures=tuple(alone))
+    text = _printed(replace(examples.result(alone_contract), kind="run"))
+    said = text[text.index("FAILING FIXTURES") :]
+    assert "fixtures fail\n" in said
+    assert "    fails nn-000 1/5: is a tag" in said
+    assert "  fixtures  failures\n" in said
+    assert not re.search(r"\bbase\b|broke", said.partition("RECOMMENDATIONS")[0])
+
+
 def test_of_many_categories_and_fixtures_the_first_are_named() -> None:
     fixtures = tuple(
         replace(examples.fixture(number, "broke"), category=f"c{number // 7}")
