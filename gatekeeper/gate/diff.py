@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gatekeeper.checks.evaluate import Evaluator
-from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.policies.policy import Allow, BudgetPolicy, Policy
 from gatekeeper.contract.values.definition import (
     Contract,
     Fixture,
@@ -51,6 +51,12 @@ class Side:
     outcomes: tuple[Outcome, ...]
     sha: str | None = None
     prompts: Mapping[str, str] | None = None
+
+
+def neutral(policy: Policy) -> Policy:
+    """Return the policy without its limits on what may merge."""
+    never = BudgetPolicy(freeze=False)
+    return replace(policy, allow=Allow(True, True), require_contract=False, error_budget=never)
 
 
 def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> GateResult:

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "judge": "judge",
     "diff": "comparing",
     "sweep": "weak_prompts",
+    "migrate": "migrate",
     "mutate": "weak_prompts",
     "blame": "weak_prompts",
     "selftest": "comparing",

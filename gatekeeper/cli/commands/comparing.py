@@ -10,10 +10,10 @@ from pathlib import Path
 from gatekeeper.cli.arguments import past_of
 from gatekeeper.cli.options import Option, options
 from gatekeeper.cli.output import print_error, print_json, print_lines, readers_may_leave, report
-from gatekeeper.contract.policies.policy import NO_HISTORY, Allow, BudgetPolicy, Policy, load_policy
+from gatekeeper.contract.policies.policy import NO_HISTORY, Policy, load_policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.diff import Side, compare_sides
+from gatekeeper.gate.diff import Side, compare_sides, neutral
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.results.selftest_result import Selftest, selftest_lines
@@ -88,16 +88,11 @@ def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Measure both revisions now, side by side, without the policy's limits on what may merge."""
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
-        work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
+        work = plan_check(change, neutral(load_policy(change.head)), arguments.contract)
         work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
         require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = change.base, change.head
         return execute(RunPlan(work=work, revisions=revisions, replay=arguments.replay))
-
-
-def _neutral(policy: Policy) -> Policy:
-    never = BudgetPolicy(freeze=False)
-    return replace(policy, allow=Allow(True, True), require_contract=False, error_budget=never)
 
 
 def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:

@@ -1,0 +1,206 @@
+"""Describes a migration: each candidate beside the present model, and the fixtures that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gatekeeper import numbers
+from gatekeeper.author.migration.compare import Candidate, Migration, answer_of
+from gatekeeper.gate.results.result import ArmResult, ContractResult
+from gatekeeper.reports.document import (
+    Block,
+    Cell,
+    Document,
+    Paragraph,
+    Quote,
+    Section,
+    Strong,
+    Table,
+    Words,
+    code,
+    columns,
+    joined,
+)
+
+_NAME = 80
+_MOST_FIXTURES = 20
+_TONES = {"pass": "pass", "fail": "fail", "error": "fail"}
+
+
+def describe_migration(found: Migration) -> Document:
+    """Describe the recommendation, the table, the fixtures that change, and the edit."""
+    chosen = found.chosen
+    return Document(
+        ("Migration from ", joined([code(model, _NAME) for model in found.models])),
+        "pass" if chosen else "inconclusive",
+        (_summary(found),),
+        (
+            Section("Side by side", [*_comparison(found)]),
+            Section("Fixtures that change", [*_fixtures(found)], id="fixtures"),
+            Section("Edit", [*_edit(chosen)], id="edit"),
+        ),
+    )
+
+
+def migration_blocks(found: Migration) -> list[Block]:
+    """Return what the description of a pull request holds."""
+    return [
+        Paragraph(_summary(found)),
+        *_comparison(found),
+        *_fixtures(found),
+        *_edit(found.chosen),
+        Paragraph(
+            "Change the model in the program, too. GitHub does not start checks for a pull request "
+            "that GitHub Actions opens. To start them, close and reopen it."
+        ),
+    ]
+
+
+def _summary(found: Migration) -> Words:
+    chosen = found.chosen
+    if chosen is None:
+        return (Strong("No model can be recommended: "), "none passes the gate.")
+    proved = not chosen.rank[1]
+    why = (
+        "no contract gets worse by more than its margin."
+        if proved
+        else "no drop was found; some fixtures are too few to prove that nothing gets worse."
+    )
+    return (Strong("Recommended: "), code(chosen.model, _NAME), f": {why}")
+
+
+def _comparison(found: Migration) -> Iterator[Block]:
+    right = ("pass rate", "difference", "broke, fixed", "cost per call", "latency p95")
+    titles = columns("new model", "contract", right=right, last=["answer"])
+    rows = [
+        _row(candidate, contract)
+        for candidate in found.candidates
+        for contract in (candidate.result.contracts if candidate.result else ())
+    ]
+    if rows:
+        yield Table(titles, rows)
+    for notice in found.notices:
+        yield Paragraph(Quote(notice), "quiet")
+    for candidate in found.candidates:
+        if candidate.why:
+            yield Paragraph((code(candidate.model, _NAME), ": ", Quote(candidate.why)), "fail")
+        for contract in candidate.result.contracts if candidate.result else ():
+            worst = next((r for r in contract.reasons if r.verdict == contract.verdict), None)
+            if worst and contract.verdict != "pass":
+                about = code(candidate.model, _NAME), ", ", code(contract.name, _NAME), ": "
+                yield Paragraph((*about, Quote(worst.text)), "quiet")
+
+
+def _row(candidate: Candidate, contract: ContractResult) -> Sequence[Any]:
+    paired = contract.paired
+    difference = numbers.NONE
+    if paired and paired.difference is not None:
+        interval = numbers.points_interval(paired.interval)
+        difference = f"{numbers.points(paired.difference)} {interval}".rstrip()
+    return (
+        code(candidate.model, _NAME),
+        code(contract.name, _NAME),
+        _both(contract, lambda arm: numbers.percent(arm.success_rate)),
+        difference,
+        f"{paired.broke}, {paired.fixed}" if paired else numbers.NONE,
+        _both(contract, lambda arm: numbers.dollars(arm.cost_per_call_usd)),
+        _both(contract, lambda arm: numbers.milliseconds(arm.latency_p95_ms)),
+        Cell(answer_of(contract), tone=_TONES.get(contract.verdict, "inconclusive")),  # type: ignore[arg-type]
+    )
+
+
+def _both(contract: ContractResult, of: Callable[[ArmResult], str]) -> str:
+    arms = (contract.base, contract.head)
+    return " → ".join(of(arm) if arm else numbers.NONE for arm in arms)
+
+
+def _fixtures(found: Migration) -> Iterator[Block]:
+    rows = [
+        (
+            code(candidate.model, _NAME),
+            code(contract.name, _NAME),
+            _named(contract, "broke"),
+            _named(contract, "fixed"),
+        )
+        for candidate in found.candidates
+        for contract in (candidate.result.contracts if candidate.result else ())
+        if any(fixture.change in ("broke", "fixed") for fixture in contract.fixtures)
+    ]
+    if rows:
+        yield Table(("new model", "contract", "broke", "fixed"), rows)
+    else:
+        yield Paragraph("No fixture changes.")
+
+
+def _named(contract: ContractResult, change: str) -> Any:
+    names = [fixture.id for fixture in contract.fixtures if fixture.change == change]
+    more = f" and {len(names) - _MOST_FIXTURES:,} more" if len(names) > _MOST_FIXTURES else ""
+    if not names:
+        return numbers.NONE
+    return (joined([code(name, _NAME) for name in names[:_MOST_FIXTURES]]), more)
+
+
+def _edit(chosen: Candidate | None) -> Iterator[Block]:
+    if chosen is None or chosen.swap is None:
+        yield Paragraph("Nothing was edited.")
+        return
+    files = joined([code(path, 200) for path in sorted(chosen.swap.texts)])
+    yield Paragraph(("Files with ", code(chosen.model, _NAME), ": ", files, "."))
+    for path, names in chosen.swap.dropped.items():
+        yield Paragraph(
+            (
+                "The model does not take ",
+                joined([code(name, _NAME) for name in names]),
+                ", so it was removed for ",
+                code(path, 200),
+                ".",
+            )
+        )
+
+
+def migration_document(found: Migration) -> dict[str, Any]:
+    """Return the migration as JSON data."""
+    chosen = found.chosen
+    return {
+        "schema": 1,
+        "models": list(found.models),
+        "chosen": chosen and chosen.model,
+        "candidates": [
+            {
+                "model": candidate.model,
+                "why": candidate.why or None,
+                "verdict": candidate.result and candidate.result.verdict,
+                "cost_usd": candidate.result and candidate.result.cost_usd,
+                "files": sorted(candidate.swap.texts) if candidate.swap else [],
+                "dropped": {p: [*n] for p, n in candidate.swap.dropped.items()}
+                if candidate.swap
+                else {},
+                "contracts": [
+                    _contract_document(contract)
+                    for contract in (candidate.result.contracts if candidate.result else ())
+                ],
+            }
+            for candidate in found.candidates
+        ],
+    }
+
+
+def _contract_document(contract: ContractResult) -> dict[str, Any]:
+    arms = {"present": contract.base, "new": contract.head}
+    return {
+        "name": contract.name,
+        "answer": answer_of(contract),
+        **{
+            name: arm
+            and {
+                "model": arm.model,
+                "success_rate": arm.success_rate,
+                "cost_per_call_usd": arm.cost_per_call_usd,
+                "latency_p95_ms": arm.latency_p95_ms,
+            }
+            for name, arm in arms.items()
+        },
+        "broke": [f.id for f in contract.fixtures if f.change == "broke"],
+        "fixed": [f.id for f in contract.fixtures if f.change == "fixed"],
+    }

@@ -1,0 +1,150 @@
+"""`gatekeeper migrate`: the gate's answer on each new model, the edit, and the pull request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.edited_text import edited
+from support.git_repository import GitRepository
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import CONTRACT, answer, files
+from support.quick_github import leave_out_pauses
+
+from gatekeeper.cli.main import main
+from gatekeeper.providers.models.retirement import find_retirement
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+FILE = "contracts/sentiment.yaml"
+OLD, GOOD, BAD = "openai/gpt-4o-mini-2024-07-18", "openai/gpt-5.4-mini", "openai/gpt-4o"
+POLICY = {".github/gatekeeper.yml": "models: [openai/*]\ncontracts: [contracts/*.yaml]\n"}
+
+
+@pytest.fixture
+def repository(git_repository: Any, monkeypatch: pytest.MonkeyPatch, model: OpenAIServer) -> Any:
+    def answers(body: Mapping[str, Any]) -> str:
+        return "I could not say." if body["model"] == "gpt-4o" else answer(body)
+
+    model._answer = answers
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    made: GitRepository = git_repository("moving")
+    made.commit("base", {**files(), **POLICY, FILE: edited(CONTRACT, "openai/gpt-4o-mini", OLD)})
+    return made
+
+
+def run(repository: GitRepository, *arguments: str) -> tuple[int, dict[str, Any]]:
+    out = repository.path.parent / "out"
+    code = main(["migrate", "--repo", str(repository.path), "--out", str(out), *arguments])
+    path = out / "migration.json"
+    return code, json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def retires_in(days: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = find_retirement(OLD)
+    assert ends
+    day = ends.day - timedelta(days)
+    monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
+
+
+def test_the_best_model_that_passes_is_written(
+    repository: GitRepository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    retires_in(40, monkeypatch)
+    code, found = run(repository, "--to", BAD, GOOD, "openai/gpt-5.5")
+    assert code == 0
+    bad, good, _ = found["candidates"]
+    assert bad["contracts"][0]["answer"] == "worse"
+    assert len(bad["contracts"][0]["broke"]) == 24
+    assert good["contracts"][0]["answer"] in ("not worse", "no drop found")
+    assert good["dropped"] == {FILE: ["temperature"]}
+    assert found["chosen"] == GOOD
+    text = (repository.path / FILE).read_text("utf-8")
+    assert f"model: {GOOD}\n" in text
+    assert "temperature" not in text
+    said = capsys.readouterr().out
+    assert "review-00" in said
+    assert "cost per call" in said
+    assert "latency p95" in said
+
+
+def test_nothing_is_written_if_each_model_is_worse(
+    repository: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (repository.path / FILE).read_text("utf-8")
+    assert run(repository, "--from", OLD, "--to", BAD)[0] == 1
+    assert (repository.path / FILE).read_text("utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--to", GOOD), "retires within 90 days; name the model to replace with --from"),
+        (("--to", GOOD, "--from", "openai/o3"), "no contract uses `openai/o3`"),
+        (("--to", "github/openai/gpt-4o", "--from", OLD), "GitHub Models closed"),
+        (("--to", GOOD, "--contract", "none"), "no contract has the name 'none'"),
+        (("--to", GOOD, "--from", OLD, "--pull-request"), "needs GITHUB_TOKEN"),
+    ],
+)
+def test_bad_input_is_explained_before_any_call(
+    repository: GitRepository,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY"):
+        monkeypatch.delenv(name, raising=False)
+    assert run(repository, *arguments)[0] == 2
+    assert said in capsys.readouterr().err
+    assert model.requests == []
+
+
+def test_a_model_that_the_policy_does_not_allow_is_named(repository: GitRepository) -> None:
+    code, found = run(repository, "--from", OLD, "--to", "anthropic/claude-haiku-4-5")
+    assert (code, found["chosen"]) == (3, None)
+    assert "does not allow the model" in found["candidates"][0]["why"]
+
+
+def test_the_change_becomes_a_pull_request_with_the_table(
+    repository: GitRepository,
+    github: FakeGithub,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    retires_in(5, monkeypatch)
+    leave_out_pauses(monkeypatch)
+    for name, value in (
+        ("GITHUB_TOKEN", "ghs_0123456789"),
+        ("GITHUB_REPOSITORY", "octo/prompts"),
+        ("GITHUB_API_URL", github.url),
+    ):
+        monkeypatch.setenv(name, value)
+    assert run(repository, "--to", GOOD, BAD, "--pull-request")[0] == 0
+    (opened,) = github.opened
+    branch = "gatekeeper/migrate-openai-gpt-4o-mini-2024-07-18"
+    assert (opened.head, opened.base) == (branch, "main")
+    assert opened.title == f"Replace {OLD} by {GOOD}"
+    assert f"| `{GOOD}` | `sentiment` | 100 % → 100 % |" in opened.body.replace("\u00a0", " ")
+    assert "`review-00`" in opened.body
+    assert [*github.files_on(branch)] == [FILE]
+    assert github.commits[github.branches[branch]].parents == [repository.head()]
+    assert "opened http" in capsys.readouterr().err
+    # The work tree stays as it is, and a second run opens no second pull request.
+    assert OLD in (repository.path / FILE).read_text("utf-8")
+    assert run(repository, "--to", GOOD, "--pull-request")[0] == 0
+    assert len(github.opened) == 1
+    # Somebody else's branch is left, before anything is paid for.
+    github.push(branch, "octocat")
+    asked = len(model.requests)
+    assert run(repository, "--to", GOOD, "--pull-request")[0] == 2
+    assert len(model.requests) == asked
+    assert "is not a commit of gatekeeper" in capsys.readouterr().err
