@@ -111,10 +111,11 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/site.py --contracts 3 --nights 20 --fixtures 3 --repeat 1 --smoke
 	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0
 
-# What is written from the code: the schemas, docs/commands.md and the parts of docs/checks.md.
+# What is written from the code: the schemas, docs/commands.md, docs/llms.txt and the parts of docs/checks.md.
 docs: schema
 	$(BIN)/python -m scripts.publish_checks
 	$(BIN)/python -m scripts.publish_commands
+	$(BIN)/python -m scripts.publish_llms
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support.git_repository import GitRepository
 
-from gatekeeper.cli.main import main
+from gatekeeper.cli.main import command_parser, main
 from gatekeeper.cli.starter import PLACES
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -226,3 +226,42 @@ def test_a_workflow_that_exists_is_not_taken_for_one_that_waits(repository, caps
     assert init(repository, "--hold", "label") == 2
     assert f"{GATE} exists already" in capsys.readouterr().err
     assert (repository.path / GATE).read_text("utf-8") == before
+
+
+SKILLS = (".agents/skills/gatekeeper/SKILL.md", ".claude/skills/gatekeeper/SKILL.md")
+
+
+def test_agents_are_told_how_to_test_a_prompt_if_that_is_asked_for(repository, capsys):
+    assert init(repository) == 0
+    assert not (repository.path / "AGENTS.md").exists()
+    assert init(repository, "--agents") == 0
+    told = (repository.path / "AGENTS.md").read_text("utf-8")
+    for place in SKILLS:
+        _, front, body = (repository.path / place).read_text("utf-8").split("---\n", 2)
+        assert yaml.safe_load(front)["name"] == "gatekeeper"
+        assert yaml.safe_load(front)["description"]
+        assert body.strip() == told.strip()
+    # Each command that it names is one, with these options.
+    for line in re.findall(r"`gatekeeper ([^`]+)`", told):
+        command_parser().parse_args(line.split())
+    assert "Add to AGENTS.md" not in capsys.readouterr().out
+    repository.commit("agents")
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+    assert "AGENTS.md" not in capsys.readouterr().out  # it is no prompt without a contract
+
+
+@pytest.mark.parametrize("linked", [".claude", ".claude/skills", ".claude/skills/gatekeeper"])
+def test_files_for_agents_that_are_there_stay_as_they_are(linked, repository, capsys, tmp_path):
+    repository.write("AGENTS.md", "Use tabs.\n")
+    repository.write(SKILLS[0], "ours\n")
+    (repository.path / linked).parent.mkdir(parents=True, exist_ok=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (repository.path / linked).symlink_to(elsewhere)
+    assert init(repository, "--agents") == 0
+    assert f"Add to AGENTS.md: After you edit a prompt, follow {SKILLS[0]}." in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert (repository.path / "AGENTS.md").read_text("utf-8") == "Use tabs.\n"
+    assert (repository.path / SKILLS[0]).read_text("utf-8") == "ours\n"
+    assert not [*elsewhere.rglob("*")]

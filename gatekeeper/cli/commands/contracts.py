@@ -72,12 +72,14 @@ def init(arguments: argparse.Namespace) -> int:
     settings += found.settings
     needed = keys if found.providers else None
     texts |= starter.workflow_files(branch, needed, settings, arguments.hold)
+    texts |= starter.agent_files(root) if arguments.agents else {}
     action = action or starter.installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         print_blocks(describe_proposal(found))
     said = [] if policy in files else [_about_inconclusive(found)]
     said += [_RELEASES[arguments.hold]] if arguments.hold else []
+    said += filter(None, [starter.untold_agents(root) if arguments.agents else None])
     print_lines([*lines, *said, *_next(found, branch, keys, settings, root)])
     return 0
 
@@ -389,6 +391,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
                              be repeated
     --hold WHAT              write a gate that calls no model for a pull request before it has a
                              label, or before the reviewers of an environment approve it
+    --agents                 also write AGENTS.md and a skill, which tell agents that edit prompts
+                             how to test them
     """,
         hold={"choices": starter.HOLDS},
         **{"from": {**MANY, "dest": "only"}},

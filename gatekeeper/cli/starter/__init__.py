@@ -28,6 +28,15 @@ _EXAMPLE = {
 _POLICY = {"policy.yml": ".github/gatekeeper.yml"}
 # Where each packaged file goes in the user's repository.
 PLACES = {**_EXAMPLE, **_POLICY, **WORKFLOWS}
+_FOR_AGENTS = "AGENTS.md"
+_SKILLS = (".agents/skills/gatekeeper/SKILL.md", ".claude/skills/gatekeeper/SKILL.md")
+_SKILL = """\
+---
+name: gatekeeper
+description: Test a changed prompt. Use it after editing a prompt, a contract or a fixture.
+---
+
+"""
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
 HOLDS = ("label", "environment")
@@ -110,6 +119,21 @@ def workflow_files(
     return found
 
 
+def agent_files(root: Path) -> Mapping[str, str]:
+    """Return what tells agents how to test a prompt: a text for all of them, and a skill in each
+    folder where agents look for skills, except in one that a link leads to."""
+    text = _packaged("agents.md")
+    found = {place: f"{_SKILL}{text}" for place in _SKILLS if _link_above(root, place) is None}
+    return {_FOR_AGENTS: text, **found}
+
+
+def untold_agents(root: Path) -> str | None:
+    """Return what to add to a file for agents that was there before; None if it says it."""
+    if "gatekeeper" in _text(root / _FOR_AGENTS).lower():
+        return None
+    return f"Add to {_FOR_AGENTS}: After you edit a prompt, follow {_SKILLS[0]}."
+
+
 def require_new_gate(root: Path, hold: str | None) -> None:
     """Raise UsageError if there is a workflow already that a hold would have to change."""
     place = WORKFLOWS["workflow.yml"]
@@ -138,9 +162,14 @@ def write_files(root: Path, texts: Mapping[str, str], action: str | None = None)
         yield _write(root / place, place, _fill_in(text, action), action)
 
 
+def _link_above(root: Path, place: str) -> PurePosixPath | None:
+    above = PurePosixPath(place).parents
+    return next((p for p in above if p != PurePosixPath() and (root / p).is_symlink()), None)
+
+
 def _require_no_link(root: Path, place: str) -> None:
-    linked = next((p for p in PurePosixPath(place).parents if (root / p).is_symlink()), None)
-    if linked is not None and linked != PurePosixPath():
+    linked = _link_above(root, place)
+    if linked is not None:
         raise UsageError(
             f"{linked} is a link, so {place} was not written; replace the link with a folder"
         )
