@@ -99,7 +99,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
         )
     if any(isinstance(cause, ImportError) for cause in _causes(error)):
         said = f"{model}: for this model, litellm needs a package that Gatekeeper does not install"
-        return CallFailed(f"{said}: {text}", fatal=True, author=True)
+        return CallFailed(f"{said}: {text}{_how_to_do_without(text)}", fatal=True, author=True)
     if "UnsupportedParamsError" in names:
         return CallFailed(f"{model}: {text}", fatal=True, author=True)
     if names & {"AuthenticationError", "PermissionDeniedError"}:
@@ -109,6 +109,16 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     if names & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
         return CallFailed(f"{model}: no answer within the time limit", retryable=True)
     return CallFailed(f"{model}: no answer: {text}", retryable=True)
+
+
+def _how_to_do_without(text: str) -> str:
+    """Say how OpenAI's Responses API is called without the package that litellm wants for it."""
+    if "mcp" not in text:
+        return ""
+    return (
+        "; gatekeeper itself can call OpenAI's Responses API: remove `litellm` from `providers` in "
+        "the policy, and unset OPENAI_CUSTOM_HEADERS"
+    )
 
 
 def _with_status(model: str, status: int, text: str, pause: float | None) -> CallFailed:

@@ -3,15 +3,18 @@ servers that answer badly."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from support.answering_server import Answer, AnsweringServer
+from support.git_repository import GitRepository
 from support.native_clients import (
     KEY,
     PRO,
@@ -19,6 +22,7 @@ from support.native_clients import (
     ask,
     asked,
     chat,
+    outcome,
     point_at,
     response,
     said,
@@ -26,9 +30,11 @@ from support.native_clients import (
 )
 from support.streamed_answers import chunk, response_events, stream
 
+from gatekeeper.cli.main import main
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.native.responses import is_asked_here
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.
@@ -116,18 +122,33 @@ def sent(body: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.usefixtures("bridge")
 @pytest.mark.long
 def test_requests_are_those_of_litellm(server: AnsweringServer) -> None:
-    for request in REQUESTS:
-        name = request.model.partition("/")[2].removeprefix("responses/")
-        server.requests.clear()
-        here = is_asked_here(request.model, request.params, server.url)
-        server.answer = Answer(200, response(model=name) if here else chat(model=name))
-        native, litellm = ask(request, False), ask(request, True)
-        assert said(native) == said(litellm), (request, str(native), str(litellm))
-        first, second = server.requests
-        assert sent(first.body) == sent(second.body), request
-        assert first.path == second.path, request
-        for header in ("authorization", "api-key"):
-            assert first.headers.get(header) == second.headers.get(header)
+    async def main() -> None:
+        clients = HostedClient(), HostedClient(["azure", "openai"])
+        try:
+            for request in REQUESTS:
+                await compare(server, *clients, request)
+        finally:
+            for client in clients:
+                await client.aclose()
+
+    asyncio.run(main())
+
+
+async def compare(
+    server: AnsweringServer, native: HostedClient, litellm: HostedClient, request: Request
+) -> None:
+    """Ask the same in both ways; what is sent and what is answered must be the same."""
+    name = request.model.partition("/")[2].removeprefix("responses/")
+    here = is_asked_here(request.model, request.params, server.url)
+    server.answer = Answer(200, response(model=name) if here else chat(model=name))
+    server.requests.clear()
+    one, other = [await outcome(client, request) for client in (native, litellm)]
+    assert said(one) == said(other), (request, str(one), str(other))
+    first, second = server.requests
+    assert sent(first.body) == sent(second.body), request
+    assert first.path == second.path, request
+    for header in ("authorization", "api-key"):
+        assert first.headers.get(header) == second.headers.get(header)
 
 
 def call(**more: Any) -> dict[str, Any]:
@@ -345,3 +366,36 @@ def test_an_error_says_no_key(server: AnsweringServer) -> None:
     assert found.fatal
     assert KEY not in json.dumps(str(found))
     assert "OPENAI_API_KEY" in str(found)
+
+
+CONTRACT = """contract: 1
+name: weather
+prompt: ../p.md
+model: openai/gpt-5.4
+params: {reasoning_effort: low, max_tokens: 300, tools: [%s]}
+fixtures:
+- {vars: {city: Oslo}}
+- {vars: {city: Rome}, turns: ["And tomorrow?"]}
+checks: [{type: tool_call, tool: get_weather}, {type: contains, value: Norway}]
+slo: {ttft_p95_ms: 100000}
+"""
+
+
+@pytest.mark.long
+def test_a_run_measures_tools_turns_and_the_first_token(
+    server: AnsweringServer, git_repository: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    made = git_repository("weather")
+    contract = CONTRACT % json.dumps(TOOL)
+    made.commit("add", {"contracts/w.yaml": contract, "p.md": "Weather in {{ city }}?"})
+    whole = response(spoken("Norway"), call(), model="gpt-5.4")
+    server.answer = stream(*response_events(whole))
+    assert main(["run", "--repo", str(made.path), "--out", str(tmp_path)]) == 0
+    assert {request.path for request in server.requests} == {"/v1/responses"}
+    last = max((request.body["input"] for request in server.requests), key=len)
+    assert [item["role"] for item in last] == ["user", "assistant", "user"]
+    result = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    assert result["calls"]["reasoning_tokens"] == 3 * 64
+    assert result["calls"]["cached_tokens"] == 3 * 600
+    rows = (tmp_path / "samples.jsonl").read_text("utf-8").splitlines()
+    assert all(json.loads(row)["ttft_ms"] > 0 for row in rows)

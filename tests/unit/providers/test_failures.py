@@ -217,3 +217,7 @@ def test_a_package_that_is_not_there_is_asked_for_once() -> None:
     failure = call_failed("openai/o1-pro", error, Exchange())
     assert (failure.fatal, failure.author, failure.retryable) == (True, True, False)
     assert "mcp" in str(failure)
+    assert "remove `litellm` from `providers`" in str(failure)
+    error.__cause__ = ModuleNotFoundError("No module named 'boto3'")
+    other = call_failed("bedrock/x", ConnectionError("No module named 'boto3'"), Exchange())
+    assert "Responses API" not in str(other)

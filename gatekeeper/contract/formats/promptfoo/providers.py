@@ -23,10 +23,12 @@ _NAMED_ALIKE = "cerebras deepseek github groq hyperbolic mistral openrouter perp
 _PREFIXES = {
     f"{prefix}:": f"{vendor}/"
     for vendor, prefixes in {
-        "openai": "openai:chat openai:responses openai",
+        "openai": "openai:chat openai",
+        "openai/responses": "openai:responses",
         "text-completion-openai": "openai:completion",
         "anthropic": "anthropic:messages anthropic",
-        "azure": "azure:chat azure:responses azure azureopenai:chat",
+        "azure": "azure:chat azure azureopenai:chat",
+        "azure/responses": "azure:responses",
         "ollama_chat": "ollama:chat",
         "ollama": "ollama:completion ollama",
         "bedrock": "bedrock:converse bedrock",
@@ -67,6 +69,10 @@ _DEFAULTS = {
 }
 _THINKS_FIRST = re.compile(r"(?:.*/)?(?:o\d|gpt-5|codex)")
 _FOR_REASONING = frozenset({"max_completion_tokens", "reasoning_effort", "verbosity"})
+_NOT_IN_RESPONSES = frozenset(
+    {"frequency_penalty", "logit_bias", "presence_penalty", "seed", "stop", "top_k"}
+)
+"""What promptfoo does not send to OpenAI's Responses API."""
 _REASONING = {
     "cerebras": re.compile(""),
     "groq": re.compile("gpt-oss|qwen"),
@@ -193,9 +199,6 @@ def _entry(sources: Sources, item: Node) -> ProviderEntry:
     notes += node.unknown_keys(KEYS["provider"])
     label = node.get("label")
     short = slug(str(label or model.rpartition("/")[2]), 40) or "model"
-    if identity.startswith(("openai:responses:", "azure:responses:")):
-        why = "gatekeeper calls this model through Chat Completions instead of the Responses API"
-        notes.append(item.not_run(identity.rpartition(":")[0], why))
     if config.get("omitDefaults") is not True:
         params = {name: item.at(v) for name, v in _defaults(model, params).items()} | params
     return ProviderEntry(
@@ -464,10 +467,11 @@ def default_parameters(model: str) -> dict[str, Any]:
 def left_out(model: str, config: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys of a `config` that promptfoo does not send to the model."""
     vendor, _, name = model.partition("/")
+    absent = _NOT_IN_RESPONSES if name.startswith("responses/") else frozenset()
     if vendor in _LIKE_OPENAI and _THINKS_FIRST.match(name):
-        return frozenset({"temperature", "max_tokens"})
+        return absent | {"temperature", "max_tokens"}
     if vendor in ("openai", "azure"):
-        return _FOR_REASONING - ({"reasoning_effort"} if "gpt-oss" in name else set())
+        return absent | _FOR_REASONING - ({"reasoning_effort"} if "gpt-oss" in name else set())
     if vendor in _LIKE_OPENAI and not (vendor in _REASONING and _REASONING[vendor].search(name)):
         return frozenset({"max_completion_tokens"})
     if vendor in ("ollama", "ollama_chat"):

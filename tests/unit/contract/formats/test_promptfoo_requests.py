@@ -16,6 +16,7 @@ from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
+from gatekeeper.providers.native.responses import refused_params
 
 PATH = "promptfooconfig.yaml"
 HEAD = "providers: [openai:gpt-4o-mini]\ntests:\n  - vars: {q: tea}\n"
@@ -28,6 +29,21 @@ def sent(contract: Contract) -> list[list[str]]:
     """Return the texts of the messages of each fixture."""
     found = [render_messages(contract.target.prompt, f.vars) for f in contract.fixtures]
     return [[message.content for message in messages] for messages in found]
+
+
+def test_the_responses_api_is_asked_as_promptfoo_asks_it() -> None:
+    tool = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
+    config = {"seed": 3, "stop": ["a"], "max_output_tokens": 50, "tools": [tool]}
+    contract = read(suite(TEA, providers=[{"id": "openai:responses:gpt-4.1", "config": config}]))
+    assert contract.target.model == "openai/responses/gpt-4.1"
+    assert refused_params(contract.target.params) == []
+    assert set(contract.target.params) == {"max_tokens", "temperature", "tools"}
+    assert [note.kind for note in contract.not_run] == ["config.seed", "config.stop"]
+    thinking = {"id": "azure:responses:gpt-5-mine", "config": {"reasoning": {"effort": "low"}}}
+    contract = read(suite(TEA, providers=[thinking]))
+    assert contract.target.model == "azure/responses/gpt-5-mine"
+    assert dict(contract.target.params) == {"reasoning_effort": "low"}
+    assert contract.not_run == ()
 
 
 @pytest.mark.parametrize(

@@ -348,7 +348,6 @@ def test_an_error_in_a_file_of_tests_or_variables_stands_there() -> None:
     [
         {"providers": ["openai:gpt-4o", "python:model.py"]},
         {"providers": [{"id": "openai:gpt-4o", "config": {"shoeSize": 43}}]},
-        {"providers": ["openai:responses:gpt-4o"]},
         {"tests": [YES, "make.py"]},
         {"tests": [{**YES, "shoeSize": 43}]},
         {"tests": [{**YES, "options": {"shoeSize": 43}}]},
