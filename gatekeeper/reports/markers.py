@@ -14,8 +14,12 @@ DEFAULT_ID = "gatekeeper"
 WAIVER_MARKER = "<!-- gatekeeper-waiver "
 """The beginning of the line that records a waiver; the record follows as JSON."""
 
+PROGRESS = "<!-- gatekeeper-progress -->\n"
+"""The line before and after the progress of a run in its comment."""
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _HEAD = re.compile(r"<!-- gatekeeper-head:([0-9a-f]{40,64}) -->")
+_STATE = re.compile(r"^<!-- gatekeeper-state:(\{[^\n]{2,9000}\}) -->$", re.MULTILINE)
 _FIRST_LINE = re.compile(r"\A<!-- gatekeeper:[^\n]*-->\n")
 _CHANGES = re.compile(r"^<!-- drift: ([0-9a-f ]*) -->$", re.MULTILINE)
 
@@ -59,6 +63,16 @@ def read_head(body: str) -> str | None:
 def without_comment_marker(body: str) -> str:
     """Return the comment without the marker in its first line."""
     return _FIRST_LINE.sub("", body)
+
+
+def state_marker(state: str) -> str:
+    """Return the line in which a comment keeps what it found, as JSON without text of others."""
+    return f"<!-- gatekeeper-state:{state} -->"
+
+
+def find_state(body: str) -> re.Match[str] | None:
+    """Return the line with what a comment found; its first group is the JSON."""
+    return _STATE.search(body)
 
 
 def page_of(started: datetime, sha: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gatekeeper.action.github.client import Comment, PullRequestApi
 from gatekeeper.action.inputs import CommentMode
 from gatekeeper.reports.markdown.since import since_last_push
-from gatekeeper.reports.markers import head_marker
+from gatekeeper.reports.markers import PROGRESS, head_marker
 
 # Shortens a text to the length that GitHub accepts.
 
@@ -96,7 +96,7 @@ def publish_progress(
     if existing is None and mode == "failures":
         return
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
-    shown = f"{_PROGRESS}> [!NOTE]\n{quoted}{_PROGRESS}"
+    shown = f"{PROGRESS}> [!NOTE]\n{quoted}{PROGRESS}"
     if existing is None:
         _put(api, number, marker, marked_body([marker, head_marker(head_sha)], shown), None)
         return
@@ -110,8 +110,7 @@ def publish_progress(
     )
 
 
-_PROGRESS = "<!-- gatekeeper-progress -->\n"
-_SHOWN_PROGRESS = re.compile(f"{_PROGRESS}.*?{_PROGRESS}", re.DOTALL)
+_SHOWN_PROGRESS = re.compile(f"{PROGRESS}.*?{PROGRESS}", re.DOTALL)
 
 
 def post_or_update(api: PullRequestApi, number: int, marker: str, body: str) -> Comment:

@@ -170,7 +170,7 @@ def _arm(arm: ArmResult) -> str:
     interval = ""
     if arm.interval:
         low, high = numbers.percent(arm.interval.low), numbers.percent(arm.interval.high)
-        interval = f" [{low} to {high}]"
+        interval = f" (95\u00a0% interval {low} to {high})"
     failed = f", {numbers.count(arm.failed_calls, 'failed call')}" if arm.failed_calls else ""
     cost = "cost unknown"
     if arm.cost_per_call_usd is not None:

@@ -97,7 +97,7 @@ def _size(paired: PairedResult) -> str:
     what = "mean score" if paired.scores else "pass rate"
     text = f"**By how much**: {difference(paired)} in the {what}"
     interval = likely(paired)
-    return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
+    return f"{text}; 95\u00a0% interval {interval}." if interval else f"{text}."
 
 
 def _test(contract: ContractResult, paired: PairedResult) -> str:

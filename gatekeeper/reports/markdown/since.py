@@ -16,11 +16,11 @@ from typing import Any
 from gatekeeper import numbers
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.reports.markers import find_state, state_marker
 from gatekeeper.reports.words.headline import ICONS
 
 ROOM = 400
 """Characters of the sentence at most."""
-_STATE = re.compile(r"^<!-- gatekeeper-state:(\{[^\n]{2,9000}\}) -->$", re.MULTILINE)
 _MOST = 200
 """Fixtures that a state names. Of more, it says nothing."""
 _FIELDS = ("sha", "verdict", "calls", "cost", "failing", "unknown")
@@ -54,7 +54,7 @@ def since_last_push(body: str, before: str, limit: int) -> str:
     A text without findings of its own, such as an error or the progress of a run, keeps those of
     the comment before. Nothing is added beyond `limit` characters.
     """
-    then, found = _read(before), _STATE.search(body)
+    then, found = _read(before), find_state(body)
     now = _read(body)
     if then is None or (found and found[0] in before):  # it is the comment before, and more
         return body
@@ -128,7 +128,7 @@ def _key(name: str) -> str:
 
 
 def _line(state: _State) -> str:
-    return f"<!-- gatekeeper-state:{json.dumps(state, separators=(',', ':'))} -->"
+    return state_marker(json.dumps(state, separators=(",", ":")))
 
 
 def _within(text: str, other: str, limit: int) -> str:
@@ -137,7 +137,7 @@ def _within(text: str, other: str, limit: int) -> str:
 
 def _read(body: str) -> _State | None:
     """Return the state that a comment keeps; None without one of the right form."""
-    found = _STATE.search(body.replace("\r\n", "\n"))
+    found = find_state(body.replace("\r\n", "\n"))
     try:
         state: Any = json.loads(found[1]) if found else None
     except (ValueError, RecursionError):

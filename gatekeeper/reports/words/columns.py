@@ -66,11 +66,13 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     """Return the columns between the contract's name and its verdict, without those that are empty
     for all contracts."""
     found: list[Column] = []
+    differences = [_difference(contract) for contract in contracts]
     if result.kind != "run":
+        interval = any(cell.bracketed and len(cell.lines) > 1 for cell in differences)
         found += [
             Column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
             Column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
-            Column("difference", "Difference", [_difference(c) for c in contracts]),
+            Column("difference", f"Difference{' [95 %]' * interval}", differences),
             Column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
@@ -80,7 +82,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     resources = [_resources(contract) for contract in contracts]
     if any(resources):
         cells = [cell or Cell(_UNKNOWN) for cell in resources]
-        found.append(Column("resources", "Cost and latency", cells, is_right=False))
+        found.append(Column("resources", "Cost and latency [99 %]", cells, is_right=False))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
         found.append(Column("budget", "Budget left", [_budget_left(c) for c in contracts]))
     return tuple(found)

@@ -260,7 +260,9 @@ def _size(paired: PairedResult) -> str:
     if ended_early(paired):
         size, *note = early_size(paired).split(", ")
         return f"**{size}**" + "".join(f" ({text})" for text in note)
-    return f"**{difference(paired)}** {likely(paired)}".rstrip()
+    interval = likely(paired)
+    label = f" (95\u00a0% interval {interval})" if interval else ""
+    return f"**{difference(paired)}**{label}"
 
 
 def _passed(arm: ArmResult) -> str:

@@ -116,10 +116,27 @@ def test_a_date_that_nobody_waits_for_holds_nothing(day: str) -> None:
 def test_many_are_counted() -> None:
     contract = load(ENTRY)
     one = contract.fixtures[0]
-    many = tuple(replace(one, id=f"f{number}") for number in range(8))
+    assert one.quarantine
+    why = [replace(one.quarantine, why=f"reason {number}") for number in range(8)]
+    many = tuple(replace(one, id=f"f{at}", quarantine=each) for at, each in enumerate(why))
     notes = quarantine_notes(replace(contract, fixtures=many), TODAY)
     assert len(notes) == 6
     assert notes[-1] == "3 more fixtures in quarantine"
+
+
+def test_fixtures_in_the_same_quarantine_are_one_note() -> None:
+    contract = load(ENTRY)
+    many = tuple(replace(contract.fixtures[0], id=f"f{number}") for number in range(8))
+    contract = replace(contract, fixtures=many)
+    named = "ixtures `f0`, `f1`, `f2`, `f3`, `f4` and 3 more"
+    assert quarantine_notes(contract, TODAY) == (
+        f"F{named} are in quarantine until 2026-12-31 (team: flickers): they do not decide "
+        "whether head is worse",
+    )
+    (problem,) = ended_quarantines(contract, TODAY + timedelta(days=1))
+    assert problem.what.startswith(f"the quarantine of f{named} ended on 2026-12-31")
+    assert problem.what.endswith("so the fixtures decide")
+    assert problem.fix == "mend them and remove their entries, or set a later date"
 
 
 @pytest.mark.parametrize(

@@ -138,10 +138,10 @@ def test_the_table_shows_what_a_limit_decides(
     found: LimitFinding, head: float | None, cell: str
 ) -> None:
     comment = render_comment(examples.result(_limited(found, head=head))).replace("\u00a0", " ")
-    assert "| Cost and latency |" in comment
+    assert "| Cost and latency [99 %] |" in comment
     assert cell in comment.partition("<details>")[0]
     kept = render_comment(examples.result(_limited("kept")))
-    assert "| Cost and latency |" not in kept
+    assert "| Cost and latency [99 %] |" not in kept
 
 
 @pytest.mark.parametrize("code", ["slo", "regression"])

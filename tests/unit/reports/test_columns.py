@@ -92,13 +92,13 @@ def test_columns_in_which_no_contract_has_anything_are_left_out() -> None:
     nothing = ErrorBudget("28d", 0, 0.0, 0, 0.0, projected_burn_rate=(0.5, 2.0))
     contract = replace(examples.passing_contract(), error_budget=nothing, error_budgets=(nothing,))
     comment = comment_of(examples.result(contract))
-    assert "| Contract | Base | Head | Difference | p | SLO | Verdict |" in comment
+    assert "| Contract | Base | Head | Difference [95 %] | p | SLO | Verdict |" in comment
     assert (
         "error budget over `28d`: no history yet; after merging, the budget would be used up at "
         "0.5 to 2" in comment
     )
     bare = comment_of(examples.result(replace(contract, slo=(), error_budget=None)))
-    assert "| Contract | Base | Head | Difference | p | Verdict |" in bare
+    assert "| Contract | Base | Head | Difference [95 %] | p | Verdict |" in bare
 
 
 @pytest.mark.parametrize(

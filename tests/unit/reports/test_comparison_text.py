@@ -57,7 +57,8 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     assert contract.paired
     whole = replace(contract.paired, rounds=10, interval=ConfidenceInterval(0.001, 0.022))
     lead = _lead(examples.result(replace(contract, paired=whole)))
-    assert "got **better**: 98 % → 98.5 % of samples pass, **+0.5 points** [+0.1, +2.2]" in lead
+    size = "**+0.5 points** (95 % interval [+0.1, +2.2])"
+    assert f"got **better**: 98 % → 98.5 % of samples pass, {size}" in lead
     assert "certain after" not in lead
     # The test's question is whether head is worse: its p beside "better" reads as a contradiction.
     assert ", p " not in lead

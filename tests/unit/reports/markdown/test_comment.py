@@ -57,7 +57,10 @@ def test_a_failure_is_understood_from_the_first_lines() -> None:
     assert lines[0] == "<!-- gatekeeper:gatekeeper -->"
     assert lines[1] == "## ❌ Do not merge: `speech-tag` got worse"
     assert lines[3] == "> [!CAUTION]"
-    assert "38 of 40 → 30 of 40 fixtures pass, **−20 points** [−28.3, −12.9]" in lines[4]
+    assert (
+        "38 of 40 → 30 of 40 fixtures pass, **−20 points** (95 % interval [−28.3, −12.9])"
+        in lines[4]
+    )
     assert "p = 0.011, more than chance explains" in lines[4]
     assert lines[6].startswith("> **What to do:** Look at the fixtures that broke")
 

@@ -25,7 +25,7 @@ def test_a_regression_is_told_with_its_size_and_how_sure_it_is() -> None:
         "Broke: `",
         "Fixed: `",
         "**By how much**: −",
-        "likely within [",
+        "95\u00a0% interval [",
         "chance does not explain the drop",
         "**What could have been detected**",
         "**The worst failures**",

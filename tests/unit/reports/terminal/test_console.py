@@ -133,7 +133,7 @@ def test_what_is_no_terminal_has_no_width() -> None:
         env=environment,
     )
     head, first, *_ = done.stdout.replace("\u00a0", " ").splitlines()
-    titles = ["contract", "base", "head", "difference", "p", "SLO", "budget left", "verdict"]
+    titles = ["contract", "base", "head", "difference [95 %]", "p", "SLO", "budget left", "verdict"]
     assert re.split(r"\s{2,}", head.strip()) == titles
     assert re.split(r"\s{2,}", first.strip()) == [
         "speech-tag",
