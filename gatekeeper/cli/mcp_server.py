@@ -69,7 +69,7 @@ class Tools:
                     base=self._base,
                     worktree=True,
                     contract=contract or (),
-                    out=self._root() / DEFAULT_OUT,
+                    out=self._inside(str(DEFAULT_OUT)),
                 )
             except WriteError as error:
                 if isinstance(error.result, GateResult):

@@ -135,6 +135,20 @@ def test_an_agent_cannot_weaken_waive_or_choose_what_the_change_is_compared_with
     assert files == {path: (repository.path / path).read_text() for path in FILES}
 
 
+@pytest.mark.parametrize("link", [".gatekeeper", ".gatekeeper/out"])
+def test_no_check_writes_where_a_link_of_the_repository_leads(
+    link, repository, models, tmp_path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (repository.path / link).parent.mkdir(exist_ok=True)
+    (repository.path / link).symlink_to(tmp_path / "elsewhere")
+    repository.write("words.md", "Insult {{ word }}.\n")
+    (said,) = talk(make_server(repository.path, None), ("check", {}))
+    assert "is not in the repository" in said
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+    assert models.requests == []
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
