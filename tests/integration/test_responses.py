@@ -52,8 +52,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnsweringServer]:
 
 @pytest.fixture
 def bridge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets litellm call the API: it imports its gateway to MCP servers, and a package that nobody
-    here has, to find that no tool needs them."""
+    """Lets litellm call the API without the package `mcp`: it imports its gateway to MCP servers,
+    to find that no tool needs one."""
     name = "litellm.responses.mcp.litellm_proxy_mcp_handler"
     module: Any = ModuleType(name)
     module.LiteLLM_Proxy_MCP_Handler = SimpleNamespace(

@@ -51,6 +51,7 @@ _CONNECTION = re.compile(
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _KEYS = frozenset({"name", "description", "parameters", "strict"})
+_EFFORT = frozenset({"effort", "summary"})
 _EXAMPLE = "write {type: function, function: {name: NAME, parameters: {a JSON Schema}}}"
 _CHOICES = ("auto", "none", "required")
 _OUTER = {"type", "function"}
@@ -131,11 +132,15 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
 def value_fault(name: str, value: object) -> tuple[str, str] | None:
     """Return what is wrong with the value of a parameter and how to correct it; None if nothing is.
 
-    Only numbers and tools are checked, because providers differ in all other values that they
-    accept.
+    Only numbers, tools and the keys of an effort are checked, because providers differ in all other
+    values that they accept.
     """
     if name in TOOL_PARAMS and value is not None:
         return _tool_fault(name, value)
+    if name == "reasoning_effort" and isinstance(value, Mapping):
+        unknown = sorted(str(key) for key in value if key not in _EFFORT)
+        fix = "write an effort such as high, or {effort: high, summary: auto}"
+        return (f"the unknown key {unknown[0]!r}", fix) if unknown else None
     if value is None or name not in WHOLE_PARAMS | NUMBER_PARAMS:
         return None
     if name in WHOLE_PARAMS and (isinstance(value, bool) or not isinstance(value, int)):

@@ -57,11 +57,13 @@ def is_asked_here(model: str, params: Mapping[str, Any], address: str | None) ->
     entry = price_entry(model) or {}
     if name.startswith(RESPONSES_PREFIX) or entry.get("mode") == "responses":
         return True
+    effort, summary = effort_and_summary(params)
+    if summary is None and not params.get("tools"):
+        return False
     if not reasons(name) or "search" in name:
         return False
     host = urlsplit(address or "").hostname or _OPENAI_HOST
     own = provider == "openai" and not f".{host}".endswith(f".{_OPENAI_HOST}")
-    effort, summary = effort_and_summary(params)
     if summary is not None and not own:
         return True
     if not params.get("tools") or (gpt_version(name) or (0, 0)) < _WITH_TOOLS:
@@ -164,7 +166,7 @@ def _fields(params: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if name in ANSWER_LIMITS:
-            fields["max_output_tokens"] = max(value, _LEAST_TOKENS)
+            fields["max_output_tokens"] = max(int(value), _LEAST_TOKENS)
         elif name == "reasoning_effort":
             fields["reasoning"] = value if isinstance(value, Mapping) else {"effort": value}
         elif name == "tools":

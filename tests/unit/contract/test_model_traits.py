@@ -190,6 +190,16 @@ def test_the_error_names_the_line(files: dict[str, str], path: str, line: int | 
     assert problem.what.count("does not take") == 1
 
 
+def test_the_keys_of_an_effort_are_checked() -> None:
+    params = "params:\n  reasoning_effort: {effort: high, sumary: auto}\n"
+    with pytest.raises(ContractError) as found:
+        loaded(contract("model: openai/gpt-5-pro\n" + params), "c.yaml")
+    (problem,) = found.value.problems
+    assert (problem.line, "'sumary'" in problem.what) == (6, True)
+    params = "params: {reasoning_effort: {effort: high, summary: auto}}\n"
+    assert loaded(contract("model: openai/gpt-5-pro\n" + params), "c.yaml")
+
+
 def test_a_group_takes_over_the_effort_of_its_contract() -> None:
     files = contract(
         "model: openai/gpt-5.1\nparams: {reasoning_effort: none}\n",
