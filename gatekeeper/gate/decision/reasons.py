@@ -480,8 +480,8 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
                 reasons.append(Reason("slo", text, "fail"))
             case "unlikely":
                 text = (
-                    f"Objective possibly missed: {name} {found}, but this can "
-                    f"be chance{_more(result)}."
+                    f"Objective possibly missed: {name} {found}, confidence interval "
+                    f"{_interval(result)}{_more(result)}."
                 )
                 reasons.append(Reason("slo", text, "inconclusive"))
             case "unknown":

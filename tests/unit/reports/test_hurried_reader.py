@@ -10,7 +10,7 @@ from rich.console import Console
 from support import early_results
 from support import results as examples
 
-from gatekeeper.gate.decision.reasons import paired_reasons
+from gatekeeper.gate.decision.reasons import paired_reasons, slo_reasons
 from gatekeeper.gate.results.parts import (
     Confirmation,
     ConfirmedChange,
@@ -128,6 +128,14 @@ def test_an_objective_is_one_line_with_its_name(met: bool | None, cell: str) -> 
     contract = replace(examples.passing_contract(), slo=(slo,))
     (shown,) = [c for c in columns(examples.result(contract), [contract]) if c.name == "slo"]
     assert [line.replace("\u00a0", " ") for line in shown.cells[0].lines] == [cell]
+
+
+def test_an_objective_that_is_open_shows_its_interval_and_no_chance() -> None:
+    slo = SloResult("success_rate", 0.75, 0.6, ConfidenceInterval(0.44, 0.78), None)
+    (reason,) = slo_reasons([slo], [])
+    told = reason.text.replace("\u00a0", " ")
+    assert "success rate 60 % (target: 75 %), confidence interval 44 % to 78 %" in told
+    assert not any(words in told for words in CHANCE)
 
 
 @pytest.mark.parametrize(
