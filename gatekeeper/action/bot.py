@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _OFF = (
     "The policy on the base branch does not allow proposals. To allow proposals, add "
-    "`propose: {model: openai/gpt-4o-mini, cost_usd: 0.20}` to `.github/gatekeeper.yml` on the "
+    "`propose: {model: openai/gpt-5.4-mini, cost_usd: 0.20}` to `.github/gatekeeper.yml` on the "
     "base branch."
 )
 _FORK = (

@@ -93,7 +93,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     if "LLM Provider NOT provided" in str(error):
         return CallFailed(
             f"{model}: no provider has a model of this name; write the name as provider/model, "
-            "for example openai/gpt-4o-mini",
+            "for example openai/gpt-5.4-mini",
             fatal=True,
             author=True,
         )

@@ -29,7 +29,7 @@ _LIMITS = """\
 # gate: {cost: +20%, latency_p95: +25%}
 """
 """The limits that docs/objectives.md describes."""
-DEFAULT_MODEL = "openai/gpt-4o-mini"
+DEFAULT_MODEL = "openai/gpt-5.4-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100

@@ -254,7 +254,7 @@ CHECK = Check(
             "description": "The path of a prompt file that replaces the judge's built-in prompt.",
         },
         field=FIELD,
-        model={**_MODEL, "description": "The model that grades, such as `openai/gpt-4o-mini`."},
+        model={**_MODEL, "description": "The model that grades, such as `openai/gpt-5.4-mini`."},
         models={
             "type": "array",
             "minItems": 1,
@@ -301,7 +301,7 @@ CHECK = Check(
     group="judges",
     examples=(
         Example(
-            "{judge: rubric, criteria: Says sorry and names a date., model: openai/gpt-4o-mini}",
+            "{judge: rubric, criteria: Says sorry and names a date., model: openai/gpt-5.4-mini}",
             "We are sorry. It arrives on 4 May.",
             "It will come.",
             judge_says=(
@@ -311,7 +311,7 @@ CHECK = Check(
         ),
         Example(
             "judge: rubric\ncriteria: Helps the customer.\nscale: {1: useless, 2: helps a little, "
-            "3: solves the problem}\npass: 2\nmodel: openai/gpt-4o-mini",
+            "3: solves the problem}\npass: 2\nmodel: openai/gpt-5.4-mini",
             "Press the red button for five seconds.",
             "Have you read the manual?",
             judge_says=(
@@ -320,7 +320,7 @@ CHECK = Check(
             ),
         ),
         Example(
-            '{judge: faithful, context: "{{ documents }}", model: openai/gpt-4o-mini}',
+            '{judge: faithful, context: "{{ documents }}", model: openai/gpt-5.4-mini}',
             "It costs 5 euros.",
             "It costs 6 euros.",
             vars={"documents": ["The ticket costs 5 euros."]},
@@ -332,7 +332,7 @@ CHECK = Check(
             ),
         ),
         Example(
-            "judge: tone\ntone: friendly\nmodels: [openai/gpt-4o-mini, anthropic/claude-haiku-4-5]"
+            "judge: tone\ntone: friendly\nmodels: [openai/gpt-5.4-mini, anthropic/claude-haiku-4-5]"
             "\ndecide: unanimous",
             "Great that you ask!",
             "No.",

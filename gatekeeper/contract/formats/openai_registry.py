@@ -243,7 +243,7 @@ def _settings(eval_: _Eval) -> tuple[At, dict[str, At]]:
         if isinstance(holder.get("model"), str):
             return holder.child("model").copy(), params
     what = "the registry contains no model, because `oaieval` takes the model from its command line"
-    fix = "add the model to `args`, such as `model: openai/gpt-4o-mini`"
+    fix = "add the model to `args`, such as `model: openai/gpt-5.4-mini`"
     raise eval_.args.problem(what, fix)
 
 

@@ -291,7 +291,7 @@ class _Loading:
             self._problems.append(problem)
         if prompt is not None and "model" not in data and not prompt.model:
             what = f"neither this contract nor `{prompt.path}` sets a model"
-            fix = "add a model, such as `model: openai/gpt-4o-mini`"
+            fix = "add a model, such as `model: openai/gpt-5.4-mini`"
             self._problems.append(self._document.problem((), what, fix))
         written = data.get("params") or {}
         if prompt and isinstance(model, str) and isinstance(written, dict):

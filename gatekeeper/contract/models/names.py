@@ -85,7 +85,7 @@ def read_model_name(model: str) -> ModelName:
     if not provider:
         raise ValueError(
             "gatekeeper does not know the provider of this model; write the model as "
-            "provider/model, for example openai/gpt-4o-mini"
+            "provider/model, for example openai/gpt-5.4-mini"
         )
     return ModelName(provider, name)
 

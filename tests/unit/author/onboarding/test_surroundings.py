@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.author.onboarding.proposal import propose
+from gatekeeper.author.onboarding.skeleton import DEFAULT_MODEL
 from gatekeeper.author.onboarding.surroundings import MOST_ROWS
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.contract.values.change import MemoryRevision
@@ -63,10 +64,10 @@ def test_the_nearest_call_says_model_and_temperature() -> None:
         ("const A = process.env.M ?? 'gpt-4.1';\nask({ model: A })", "openai/gpt-4.1", None),
         ('model="gemini-2.0-flash"', "gemini/gemini-2.0-flash", None),
         # Nothing that could be called, or another call's temperature.
-        ('model="whisper-1"', "openai/gpt-4o-mini", None),
-        ('model="a model of ours"', "openai/gpt-4o-mini", None),
-        ('model="nobody/knows-it"', "openai/gpt-4o-mini", None),
-        ("model=MODEL, temperature=1", "openai/gpt-4o-mini", None),
+        ('model="whisper-1"', DEFAULT_MODEL, None),
+        ('model="a model of ours"', DEFAULT_MODEL, None),
+        ('model="nobody/knows-it"', DEFAULT_MODEL, None),
+        ("model=MODEL, temperature=1", DEFAULT_MODEL, None),
         ('a(model="gpt-4.1")\nb(model="gpt-4.1-mini", temperature=1)', "openai/gpt-4.1", None),
     ],
 )  # fmt: skip
@@ -78,9 +79,9 @@ def test_calls_in_many_spellings(code: str, model: str, params: object) -> None:
 
 def test_a_prompt_that_no_code_names_has_the_usual_model() -> None:
     files = {"prompts/classify.md": PROMPT, "app.py": 'ask(model="gpt-4.1")\n'}
-    assert settings(files) == ("openai/gpt-4o-mini", None)
+    assert settings(files) == (DEFAULT_MODEL, None)
     files = {"prompts/classify.md": PROMPT, "tests/test_app.py": PYTHON}
-    assert settings(files) == ("openai/gpt-4o-mini", None)
+    assert settings(files) == (DEFAULT_MODEL, None)
 
 
 TABLE = "text,{}\nMy card,billing\nWhere,Other\n"
@@ -154,4 +155,4 @@ def test_the_address_of_the_models_is_a_setting(
 
 def test_a_hostile_file_is_read_to_an_end() -> None:
     code = "classify.md\n" + "model=M,\n" * 30_000 + "M" * 10_000
-    assert settings({"prompts/classify.md": PROMPT, "app.py": code})[0] == "openai/gpt-4o-mini"
+    assert settings({"prompts/classify.md": PROMPT, "app.py": code})[0] == DEFAULT_MODEL
