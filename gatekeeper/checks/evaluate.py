@@ -37,6 +37,7 @@ from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
 from gatekeeper.contract.syntax.schema import conforms
+from gatekeeper.contract.syntax.schema_errors import closest_hint
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.plain import is_template
 from gatekeeper.contract.values.definition import (
@@ -359,9 +360,11 @@ class _Bench:
     def _rendered(self, spec: CheckSpec, check: Check, fixture: Fixture) -> Mapping[str, Any]:
         templates = _templates(spec, check)
         if fixture.expected is None and any(map(_refers_to_expected, nested_texts(templates))):
+            hint = closest_hint("expected", fixture.vars)
             raise ParameterError(
                 "the check uses `expected`, but the fixture has no `expected`",
-                "add `expected` to the fixture, or move the check to the fixtures with `expected`",
+                (f"{hint} If not, " if hint else "") + "add `expected` to the fixture, or move the "
+                "check to the fixtures with `expected`",
             )
         at = spec.position
         rendered = {

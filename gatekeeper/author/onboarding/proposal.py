@@ -8,6 +8,7 @@ written, and what has a mistake is left out and named with the mistake.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -438,16 +439,29 @@ def describe_proposal(proposal: Proposal) -> Iterator[Block]:
     """Describe each prompt and suite that was found. What gets no contract is never left out."""
     if not proposal.rows:
         return
-    left = _MOST_ROWS - sum(row.contract is None for row in proposal.rows)
-    covered = [row for row in proposal.rows if row.contract is not None]
+    rows = _joined(proposal.rows)
+    left = _MOST_ROWS - sum(row.contract is None for row in rows)
+    covered = [row for row in rows if row.contract is not None]
     hidden = covered[max(0, left) :]
     left_out = set(hidden)
     yield Table(
         columns("found", "kind", "contract", "how"),
-        [_cells(row) for row in proposal.rows if row not in left_out],
+        [_cells(row) for row in rows if row not in left_out],
     )
     if hidden:
         yield Paragraph(f"and {numbers.count(len(hidden), 'more row')} with a contract", "quiet")
+
+
+def _joined(rows: Iterable[ProposalRow]) -> list[ProposalRow]:
+    """Return the rows, with one for all parts of a file that get no contract for the same cause."""
+    same: dict[object, list[ProposalRow]] = {}
+    for row in rows:
+        cause = (row.found.partition(":")[0], re.sub(r"`.*?`", "", row.note))
+        same.setdefault(row if row.contract else cause, []).append(row)
+    found = ((each[0], len(each) - 1) for each in same.values())
+    return [
+        replace(row, found=f"{row.found} and {more} more") if more else row for row, more in found
+    ]
 
 
 def _cells(row: ProposalRow) -> tuple[Words | Cell, ...]:

@@ -235,6 +235,8 @@ class _Comparison:
         covered |= {path for contract in loaded.values() for path in contract.dependencies}
         heads = {s.path: self._side(s, loaded[s.path]) for s in sketches if s.path in loaded}
         bases = {sketch.path: self._side_at_base(sketch) for sketch in at_base}
+        uncovered = self._uncovered(covered, sketches)
+        errors = [(self._with_prompts(sketch, uncovered), error) for sketch, error in errors]
         results = self._against_base(heads, bases, covered, errors)
         self.notices += self._near_misses()
         run = {result.path for result in results if result.head}
@@ -242,7 +244,7 @@ class _Comparison:
         others = [name for name, paths in names.items() if paths[0] not in aside]
         return Affected(
             contracts=tuple(sorted(results, key=lambda result: result.name)),
-            uncovered=self._uncovered(covered, sketches),
+            uncovered=uncovered,
             unaffected=len(others),
             notices=tuple(self.notices),
             others=tuple(sorted(others)),
@@ -275,6 +277,14 @@ class _Comparison:
             return sketch
         named = {path for path in self.changed if path.rpartition("/")[2] in text}
         return replace(sketch, closure=sketch.closure | named)
+
+    def _with_prompts(self, sketch: Sketch, uncovered: Sequence[str]) -> Sketch:
+        """Return a broken contract whose prompt is not known with each changed prompt that has no
+        contract, because it may be its own."""
+        is_known = sketch.prompt is not None and prompt_file(sketch.prompt) in self.after
+        if sketch.is_foreign or is_known:
+            return sketch
+        return replace(sketch, closure=sketch.closure | {*map(prompt_file, uncovered)})
 
     def _near_misses(self) -> tuple[str, ...]:
         """Return notices about files that the change adds, and not about older ones."""

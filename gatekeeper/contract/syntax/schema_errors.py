@@ -54,10 +54,16 @@ def schema_problems(
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the nearest known one, or all of them."""
     names = sorted(set(known))
-    close = _closest(name, names)
-    if close:
-        return f"did you mean `{close}`?"
+    hint = closest_hint(name, names)
+    if hint:
+        return hint
     return "use one of " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+
+
+def closest_hint(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an unknown name if a known one is close; "" otherwise."""
+    close = _closest(name, sorted(set(known)))
+    return f"did you mean `{close}`?" if close else ""
 
 
 def _closest(name: str, names: list[str]) -> str | None:

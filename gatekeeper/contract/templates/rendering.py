@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -15,6 +15,7 @@ from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
 from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES
+from gatekeeper.contract.syntax.schema_errors import closest_hint
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.environment import (
     MAX_TEXT,
@@ -196,6 +197,16 @@ _ENDLESS: Mapping[type[Exception], str] = {
 }
 
 
+def _slip(message: str, known: Sequence[str]) -> str:
+    """Return a question if a misspelling is likely: of the variable, or of a key of the fixture,
+    which then counts as a variable."""
+    name = message.removesuffix(" is undefined").strip("'")
+    meant = closest_hint(name, known)
+    keys = ((key, closest_hint(key, ("file", "vars"))) for key in known)
+    meant = meant or next((f"for `{key}`, {hint}" for key, hint in keys if hint), "")
+    return f"{meant} If not, " if meant else ""
+
+
 def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]:
     error = _cause(error)
     message = str(error) or type(error).__name__
@@ -206,7 +217,8 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         fault = fault_in(message)
         if fault is not None:
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
-        names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
+        known = sorted(variables)
+        names = ", ".join(f"`{name}`" for name in known) or "none"
         missing = _NO_FIELD.fullmatch(message)
         if missing:
             kind, name = missing.groups()
@@ -222,7 +234,8 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
                 "variable another name there and here. Call an expected answer `expected`"
             )
         return message.replace("'", "`"), (
-            f"add the variable to the fixture's `vars`, which now contain: {names}"
+            f"{_slip(message, known)}add the variable to the fixture's `vars`, which now contain: "
+            f"{names}"
         )
     if isinstance(error, TemplateSyntaxError):
         fix = (

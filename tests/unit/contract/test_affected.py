@@ -404,6 +404,8 @@ def test_a_contract_that_was_broken_before_stops_no_other(text: str) -> None:
         (BROKEN[5], "prompts/a.md"),
         ("prompt: ../prompts/a.md\nname: [", "prompts/a.md"),
         ("- prompt: ../prompts/a.md", "prompts/a.md"),
+        (BROKEN[4], "prompts/a.md"),  # it names another file, which does not exist
+        ("a: [", "prompts/a.md"),
     ],
 )
 def test_what_a_contract_that_was_broken_before_names_is_not_tested(

@@ -204,3 +204,23 @@ def test_what_gets_no_contract_is_shown_with_its_reason_in_a_long_table() -> Non
     assert "app.py:ask.prompt" in text
     assert "inside a function" in text
     assert "and 11 more rows with a contract" in text
+
+
+def test_parts_of_a_file_that_get_no_contract_for_one_cause_share_a_row() -> None:
+    notes = ("the prompt is inside the function `{}`; move it out of `{}`", "`{}` is odd; mend it")
+    rows = [
+        ProposalRow(f"{file}.py:{name}", "Python", None, note.format(name, name))
+        for file in "ab"
+        for note in notes
+        for name in ("one", "two", "three")
+    ]
+    rows.append(ProposalRow("a.py:four", "Python", "contracts/four.yaml", notes[1]))
+    rows.append(ProposalRow("a.py:five", "Python", "contracts/five.yaml", notes[1]))
+    console = Console(width=200, record=True, file=StringIO())
+    print_blocks(describe_proposal(Proposal(tuple(rows))), console)
+    text = console.export_text()
+    assert text.count("one and 2 more") == 4
+    assert "inside the function `one`" in text
+    assert "two" not in text
+    assert "a.py:four " in text
+    assert "a.py:five " in text

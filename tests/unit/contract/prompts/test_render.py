@@ -93,6 +93,23 @@ def test_faults_name_the_line(text: str, place: str, what: str) -> None:
     assert what in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "values", "hint"),
+    [
+        ("{{ text }}", {"txt": 1}, "did you mean `txt`? If not, add the variable"),
+        ("{{ expeted }}", {"expected": 1, "q": 2}, "did you mean `expected`?"),
+        ("{{ text }}", {"fiel": "a.csv"}, "for `fiel`, did you mean `file`?"),
+        ("{{ text }}", {"var": {"text": 1}}, "for `var`, did you mean `vars`?"),
+        ("{{ text }}", {"question": 1}, "add the variable"),
+        ("{{ text }}", {}, "add the variable"),
+    ],
+)
+def test_a_likely_slip_is_a_question(text: str, values: dict[str, object], hint: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        rendered(text, **values)
+    assert caught.value.problems[0].fix.startswith(hint)
+
+
 def test_every_message_is_looked_at() -> None:
     templates = tuple(MessageTemplate("user", f"{{{{ {name} }}}}", 1) for name in "ab")
     with pytest.raises(ContractError) as caught:
