@@ -129,6 +129,7 @@ def test_a_comment_is_written_after_a_minute_and_every_half_minute(
     assert body.count("⏳") == 1
 
 
+@pytest.mark.long
 def test_a_run_of_hours_writes_ever_more_rarely(github: FakeGithub, follow: Follow) -> None:
     run = follow().start()
     for seconds in range(61, 7200, 10):
