@@ -55,7 +55,7 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
     policy = load_policy(revision)
     history = history_of(job, policy)
     if history is None:
-        return Aftermath(missed_objectives((), result)[0] if kept == "schedule" else ())
+        return Aftermath(missed_objectives((), result) if kept == "schedule" else ())
     if kept == "manual" and policy.limits.month_usd is None:
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
@@ -84,10 +84,9 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
     judges = judge_drifts(records, [contract.name for contract in contracts])
     fresh = [j for j in judges if j.detected and j.detected >= result.started]
     stale = [j for j in judges if j not in fresh]
-    missed, still_missed = missed_objectives(records, result)
     return Aftermath(
-        (*news, *missed, *drift_news(new), *judge_news(fresh)),
-        (*still_missed, *drift_news(old), *judge_news(stale)),
+        (*news, *missed_objectives(records, result), *drift_news(new), *judge_news(fresh)),
+        (*drift_news(old), *judge_news(stale)),
         (
             drift_issue(drifting, judges, job.settings.run_url),
             *_nightly_issues(job, contracts, records, result),
@@ -144,25 +143,19 @@ def unmeasured_night(
     return ()
 
 
-def missed_objectives(
-    records: Sequence[Record], result: GateResult
-) -> tuple[tuple[News, ...], tuple[News, ...]]:
-    """Return the contracts that fail tonight and did not the night before, and those that still
-    fail. A spent error budget is news of its own."""
+def missed_objectives(records: Sequence[Record], result: GateResult) -> tuple[News, ...]:
+    """Return the contracts that fail tonight and did not the night before. A spent error budget is
+    news of its own."""
     nights = [r for r in records if r.trigger == "schedule" and r.time < result.started]
     # Of two nights of a contract, the later one stays.
     last = {night.contract: night.verdict for night in sorted(nights, key=lambda r: r.time)}
-    new: list[News] = []
-    known: list[News] = []
+    found = []
     for contract in result.contracts:
-        if contract.verdict != "fail":
-            continue
-        reasons = [reason for reason in contract.reasons if reason.verdict == "fail"]
-        texts = [reason.text for reason in reasons if REASONS[reason.code].news is None]
-        if texts:
-            news = News("objective", contract.name, " ".join(texts))
-            (known if last.get(contract.name) == "fail" else new).append(news)
-    return tuple(new), tuple(known)
+        if contract.verdict == "fail" and last.get(contract.name) != "fail":
+            reasons = [reason for reason in contract.reasons if reason.verdict == "fail"]
+            texts = [reason.text for reason in reasons if REASONS[reason.code].news is None]
+            found += [News("objective", contract.name, " ".join(texts))] if texts else []
+    return tuple(found)
 
 
 def month_news(records: Sequence[Record], result: GateResult, policy: Policy) -> tuple[News, ...]:

@@ -16,14 +16,12 @@ from typing import Literal, cast, get_args
 from gatekeeper.action.workspace import relative_path
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats import Format
+from gatekeeper.reports.news import NEWS_KINDS
 from gatekeeper.reports.redact import secrets_in
 
 CommentMode = Literal["always", "changes", "failures", "off"]
 Spending = Literal["draft", "ready"]
 """Which pull requests may call models: drafts too, or only those that are ready for review."""
-NEWS = ("regression", "freeze", "objective", "drift", "unmeasured", "spending")
-"""The kinds of news that a chat or a mailbox can receive."""
-
 DEFAULT_OUT = ".gatekeeper/out"
 DEFAULT_STATUS_CONTEXT = "gatekeeper/verdict"
 MAX_CONTEXT = 255
@@ -61,7 +59,7 @@ class ActionInputs:
     check_run: str = ""
     """The name of the check run; empty for none."""
     notify: tuple[str, ...] = field(default=(), repr=False)
-    notify_on: tuple[str, ...] = NEWS
+    notify_on: tuple[str, ...] = NEWS_KINDS
     notify_template: str | None = None
     api_url: str = "https://api.github.com"
     server_url: str = "https://github.com"
@@ -75,6 +73,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
 
     Raises UsageError that names the invalid one.
     """
+    on = _input(environ, "on")
     token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
     server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
     repository = _needed(environ, "GITHUB_REPOSITORY")
@@ -87,7 +86,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         secrets=secrets_in(environ, token),
         contracts=_names(_input(environ, "contracts")),
         comment=_comment_mode(_input(environ, "comment")),
-        on=_spending(_input(environ, "on")),
+        on=cast(Spending, _one_of("on", on, on.lower() or "ready", get_args(Spending))),
         label=_input(environ, "label"),
         out=relative_path("out", _input(environ, "out") or DEFAULT_OUT),
         id=_id(_input(environ, "id")),
@@ -99,7 +98,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         batch=_yes_or_no("batch", _input(environ, "batch")),
         check_run=_check_run(environ),
         notify=tuple(dict.fromkeys(_input(environ, "notify").split())),
-        notify_on=_chosen(environ, "notify-on", NEWS) or NEWS,
+        notify_on=_chosen(environ, "notify-on", NEWS_KINDS) or NEWS_KINDS,
         notify_template=_input(environ, "notify-template") or None,
         api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
         server_url=server_url,
@@ -128,18 +127,15 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _comment_mode(text: str) -> CommentMode:
-    modes = get_args(CommentMode)
     # YAML 1.1 reads a bare `off` as false, and that is what arrives here.
     mode = {"": "changes", "false": "off"}.get(text.lower(), text.lower())
-    if mode not in modes:
-        raise UsageError(f"input comment: {text!r} is not valid; use one of {', '.join(modes)}")
-    return cast(CommentMode, mode)
+    return cast(CommentMode, _one_of("comment", text, mode, get_args(CommentMode)))
 
 
-def _spending(text: str) -> Spending:
-    if text.lower() not in ("", *get_args(Spending)):
-        raise UsageError(f"input on: {text!r} is not valid; use draft or ready")
-    return cast(Spending, text.lower() or "ready")
+def _one_of(name: str, text: str, meant: str, known: Sequence[str]) -> str:
+    if meant not in known:
+        raise UsageError(f"input {name}: {text!r} is not valid; use one of {', '.join(known)}")
+    return meant
 
 
 def _id(text: str) -> str:

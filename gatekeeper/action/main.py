@@ -49,7 +49,7 @@ from gatekeeper.action.publish import (
     say_annotations,
     tell_issues,
 )
-from gatekeeper.action.waiting.holding import describe_hold, forecast, what_holds
+from gatekeeper.action.waiting.holding import forecast, what_holds
 from gatekeeper.action.waiting.progress import PublishedProgress
 from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
 from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as_told
@@ -152,10 +152,12 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
         if holds and isinstance(activity, CheckPullRequest):
             estimate = forecast(job, activity)
             if estimate.worst_cost_usd != 0:
-                return answer_to_hold(describe_hold(holds, estimate), estimate, settings)
+                return answer_to_hold(holds, estimate, settings)
         result = result_of(replace(job, is_held=bool(holds)), activity)
         after = look_back(job, activity, result)
-    answer = answer_to(result, out, settings, (*after.news, *after.known))
+    # The verdict itself says that an objective is missed.
+    told = [news for news in (*after.news, *after.known) if news.kind != "objective"]
+    answer = answer_to(result, out, settings, told)
     if (out / "result.json").exists():
         forget_unfinished(result.spent_answers)
     return replace(answer, news=(*answer.news, *after.news), issues=after.issues)

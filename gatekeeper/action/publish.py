@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -39,7 +40,7 @@ from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.results.result import GateResult
-from gatekeeper.reports.document import Document, plain_words
+from gatekeeper.reports.document import Document, Section, Words, plain_words
 from gatekeeper.reports.escape import block, clip, log_text, visible
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
@@ -85,7 +86,8 @@ def send(
         with _silence() as warnings:
             said = _send(apprise, number, address, title, body)
         if said:
-            why = _without_parts(address, " ".join(warnings)) if explain else ""
+            told = " ".join(record.getMessage() for record in warnings)
+            why = _without_parts(address, told) if explain else ""
             unsent.append(f"{said}: {why}" if why else said)
     return tuple(unsent)
 
@@ -107,27 +109,16 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
     return None if sent else f"the notification to address {number} ({name}) could not be sent"
 
 
-class _Kept(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep the record's text."""
-        self.texts.append(record.getMessage())
-
-
 @contextmanager
-def _silence() -> Iterator[Sequence[str]]:
+def _silence() -> Iterator[Sequence[logging.LogRecord]]:
     """Keep apprise's log, which contains addresses and answers, and so may hold secrets, to itself.
     Yields its warnings."""
-    logger, kept = logging.getLogger("apprise"), _Kept()
+    logger, kept = logging.getLogger("apprise"), BufferingHandler(1_000)
+    kept.setLevel(logging.WARNING)
     before = logger.handlers, logger.propagate
     logger.handlers, logger.propagate = [kept], False
     try:
-        yield kept.texts
+        yield kept.buffer
     finally:
         logger.handlers, logger.propagate = before
 
@@ -294,16 +285,19 @@ def answer_to_error(error: GatekeeperError, settings: ActionInputs) -> Answer:
     )
 
 
-def answer_to_hold(held: Document, found: RunEstimate, settings: ActionInputs) -> Answer:
-    """Return what to publish of a check that may not call models yet: what it would take."""
+def answer_to_hold(holds: Sequence[Words], found: RunEstimate, settings: ActionInputs) -> Answer:
+    """Return what to publish of a check that may not call models: why, and what it would take."""
+    from gatekeeper.reports.described.result import describe_estimate
     from gatekeeper.reports.markdown.render import render_markdown
 
-    why = " ".join(map(plain_words, held.lead))
-    title = f"Not tested yet. A test takes {estimate_text(found)}"
+    lead = (*holds, "No model was called. The required check fails until the prompts are tested.")
+    section = Section("What a test takes", tuple(describe_estimate(found)))
+    held = Document("⏸️ Not tested yet", "error", lead, [section])
     text = clean(render_markdown(held, redactor(settings.secrets)), settings)
-    told = Annotation("error", "Not tested yet", visible(clean(why, settings)))
-    answer = _without_result(title, text, COULD_NOT_MEASURE, (told,), settings)
-    return replace(answer, is_held=True)
+    why = visible(clean(" ".join(map(plain_words, lead)), settings))
+    told = (Annotation("error", "Not tested yet", why),)
+    title = f"Not tested yet. A test takes {estimate_text(found)}"
+    return replace(_without_result(title, text, COULD_NOT_MEASURE, told, settings), is_held=True)
 
 
 def _without_result(

@@ -88,14 +88,7 @@ class MergeRequestApi:
 
     def create_note(self, marker: str, body: str) -> None:
         """Post a note, only once even if an answer of GitLab is lost."""
-        tried = False
-
-        def not_posted() -> bool:
-            nonlocal tried
-            tried, before = True, tried
-            return not (before and self.find_note(marker))
-
-        self._call("POST", "/notes", body, needed=not_posted)
+        self._call("POST", "/notes", body, needed=lambda: self.find_note(marker) is None)
 
     def update_note(self, note: Note, body: str) -> None:
         """Replace a note's text."""

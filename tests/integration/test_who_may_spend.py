@@ -123,4 +123,4 @@ def test_a_word_that_is_no_choice_is_named(
     job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert job.run(propose(tmp_path, {PROMPT: HARMLESS}), on="review") == 2
-    assert "input on: 'review' is not valid; use draft or ready" in capsys.readouterr().out
+    assert "input on: 'review' is not valid; use one of draft, ready" in capsys.readouterr().out

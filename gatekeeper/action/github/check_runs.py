@@ -65,33 +65,25 @@ class CheckRunApi(PullRequestApi):
             "output": _output(run, annotations),
         }
         body |= {"details_url": run.details_url} if run.details_url else {}
-        tried = False
+        named = f"commits/{run.sha}/check-runs?check_name={quote(run.name, safe='')}"
 
-        def create() -> int:
-            nonlocal tried
-            # A POST whose answer was lost may have been carried out.
-            if tried:
-                asked = f"commits/{run.sha}/check-runs?check_name={quote(run.name, safe='')}"
-                known = self._ask("GET", asked)["check_runs"]
-                if ids := [found["id"] for found in known if found["external_id"] == own]:
-                    return int(ids[0])
-            tried = True
-            return int(self._ask("POST", "check-runs", input=body)["id"])
+        def known() -> Any:
+            every = self._ask("GET", named)["check_runs"]
+            return next((found for found in every if found["external_id"] == own), None)
 
-        return self._retry("create the check run", _PERMISSION, create)
+        def create() -> Any:
+            return self._ask("POST", "check-runs", input=body)
+
+        return int(self._once("create the check run", _PERMISSION, create, known)["id"])
 
     def _add(self, number: int, run: CheckRun, annotations: Sequence[Any], already: int) -> None:
-        place = f"check-runs/{number}"
-        tried = False
-
-        def add() -> None:
-            nonlocal tried
-            if tried and self._ask("GET", place)["output"]["annotations_count"] > already:
-                return
-            tried = True
-            self._ask("PATCH", place, input={"output": _output(run, annotations)})
-
-        self._retry("add to the check run", _PERMISSION, add)
+        place, sent = f"check-runs/{number}", {"output": _output(run, annotations)}
+        self._once(
+            "add to the check run",
+            _PERMISSION,
+            lambda: self._ask("PATCH", place, input=sent),
+            lambda: self._ask("GET", place)["output"]["annotations_count"] > already or None,
+        )
 
 
 def _output(run: CheckRun, annotations: Sequence[Any]) -> Mapping[str, Any]:

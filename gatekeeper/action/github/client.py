@@ -113,17 +113,17 @@ class PullRequestApi:
 
     def create_comment(self, number: int, marker: str, body: str) -> Comment:
         """Post a comment, only once even if an answer of GitHub is lost."""
-        tried = False
 
-        def create() -> Comment:
-            nonlocal tried
-            # A POST whose answer was lost may have been carried out.
-            if tried and (found := self._search(number, marker)) is not None:
-                return found if found.body == body else self._edit(found, body)
-            tried = True
-            return self._own(self._repo().get_issue(number).create_comment(body))
+        def known() -> Comment | None:
+            found = self._search(number, marker)
+            return found if found is None or found.body == body else self._edit(found, body)
 
-        return self._retry("post the comment", "pull-requests: write", create)
+        return self._once(
+            "post the comment",
+            "pull-requests: write",
+            lambda: self._own(self._repo().get_issue(number).create_comment(body)),
+            known,
+        )
 
     @tried_again("update the comment", "pull-requests: write")
     def update_comment(self, comment: Comment, body: str) -> Comment:
@@ -214,6 +214,22 @@ class PullRequestApi:
         known = self._comments[comment.id]
         known.edit(body)
         return Comment(comment.id, body, comment.url)
+
+    def _once(
+        self, what: str, permission: str, call: Callable[[], T], known: Callable[[], T | None]
+    ) -> T:
+        """Make a call that must not be carried out twice: a lost answer may have been, so `known`
+        looks for what it made before the call is made again."""
+        tried = False
+
+        def attempt() -> T:
+            nonlocal tried
+            if tried and (found := known()) is not None:
+                return found
+            tried = True
+            return call()
+
+        return self._retry(what, permission, attempt)
 
     def _retry(self, what: str, permission: str, call: Callable[[], T]) -> T:
         """Return the call's answer; try again if that can help, for at most MAX_WAIT_S seconds."""

@@ -44,17 +44,12 @@ class IssueApi(PullRequestApi):
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
         """Open an issue, only once even if an answer of GitHub is lost."""
-        tried = False
-
-        def create() -> Issue:
-            nonlocal tried
-            # A POST whose answer was lost may have been carried out.
-            if tried and (found := self._search_issue(marker, closed=False)):
-                return found
-            tried = True
-            return _issue(self._repo().create_issue(title, body=body))
-
-        return self._retry("open the issue", _PERMISSION, create)
+        return self._once(
+            "open the issue",
+            _PERMISSION,
+            lambda: _issue(self._repo().create_issue(title, body=body)),
+            lambda: self._search_issue(marker, closed=False),
+        )
 
     @tried_again("update the issue", _PERMISSION)
     def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:

@@ -195,17 +195,14 @@ class RepositoryApi(ReviewApi, CheckRunApi):
     def rerun(self, run: WorkflowRun) -> None:
         """Run the run's failed jobs again, or all of them if none failed."""
         what = "rerun" if run.conclusion == "success" else "rerun-failed-jobs"
-        asked = False
-
-        def ask() -> None:
-            nonlocal asked
-            # A lost answer may have been carried out: a run that is under way needs no more.
-            if asked and self._repo().get_workflow_run(run.id).conclusion is None:
-                return
-            asked = True
-            self._ask("POST", f"actions/runs/{run.id}/{what}")
-
-        self._retry("run the gate's job again", "actions: write", ask)
+        place = f"actions/runs/{run.id}/{what}"
+        # A run that is under way needs no more.
+        self._once(
+            "run the gate's job again",
+            "actions: write",
+            lambda: self._ask("POST", place),
+            lambda: self._repo().get_workflow_run(run.id).conclusion is None or None,
+        )
 
 
 def _state(pull: PullRequest) -> PullRequestState:

@@ -117,21 +117,16 @@ class ReviewApi(PullRequestApi):
         self, number: int, sha: str, marker: str, place: Suggestion, body: str
     ) -> None:
         """Comment on lines, only once even if an answer of GitHub is lost."""
-        tried = False
         sent: dict[str, Any] = {"body": body, "commit_id": sha, "path": place.path}
         sent |= {"line": place.end, "side": "RIGHT"}
         if place.start < place.end:
             sent |= {"start_line": place.start, "start_side": "RIGHT"}
-
-        def create() -> None:
-            nonlocal tried
-            # A POST whose answer was lost may have been carried out.
-            if tried and any(c.body == body for c in self._own_reviews(number, marker)):
-                return
-            tried = True
-            self._ask("POST", f"pulls/{number}/comments", input=sent)
-
-        self._retry("post the suggestion", _PERMISSION, create)
+        self._once(
+            "post the suggestion",
+            _PERMISSION,
+            lambda: self._ask("POST", f"pulls/{number}/comments", input=sent),
+            lambda: any(c.body == body for c in self._own_reviews(number, marker)) or None,
+        )
 
     @tried_again("update the suggestion", _PERMISSION)
     def edit_review_comment(self, comment: ReviewComment, body: str) -> None:

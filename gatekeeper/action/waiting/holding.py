@@ -1,4 +1,4 @@
-"""Decides whether the check of a pull request may spend money, and describes a check that may not.
+"""Decides whether the check of a pull request may spend money, and forecasts one that may not.
 
 A held check reads contracts and prompts as any other, so it finds mistakes, and calls no model. The
 job then fails: it is the required check, and one that GitHub skips, or that passes, would let the
@@ -14,7 +14,7 @@ from gatekeeper.action.activities import CheckActivity, Job, Run
 from gatekeeper.action.checkout import install_requirements
 from gatekeeper.action.events import CheckPullRequest
 from gatekeeper.contract.policies.policy import policy_in_force
-from gatekeeper.reports.document import Document, Section, Words, code
+from gatekeeper.reports.document import Words, code
 
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import RunEstimate
@@ -51,12 +51,3 @@ def forecast(job: Job, activity: CheckPullRequest) -> RunEstimate:
     policy, _ = policy_in_force(change)
     install_requirements(job.settings.requirements, change.base)
     return forecast_change(change, policy, job.settings.contracts)
-
-
-def describe_hold(holds: tuple[Words, ...], found: RunEstimate) -> Document:
-    """Describe what is not tested yet, why, and what testing it takes."""
-    from gatekeeper.reports.described.result import describe_estimate
-
-    lead = (*holds, "No model was called. The required check fails until the prompts are tested.")
-    section = Section("What a test takes", tuple(describe_estimate(found)))
-    return Document("⏸️ Not tested yet", "error", lead, [section])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
 
 from gatekeeper import numbers
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
@@ -24,9 +24,6 @@ from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markers import comment_marker
 from gatekeeper.reports.terminal.progress import TerminalProgress
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 SECONDS_BEFORE_COMMENT = 60.0
 """Of a shorter run, only the result is worth a comment."""
 SECONDS_BETWEEN_COMMENTS = 30.0
@@ -39,8 +36,8 @@ _MINUTES_FOR_THE_REST = 10.0
 class PublishedProgress(TerminalProgress):
     """Follows the test of a pull request or merge group, in the log and on GitHub.
 
-    GitHub is called in a thread, once at a time and never again after a refusal: no answer of a
-    model waits for it, and the result follows anyway.
+    GitHub is called in a thread, once at a time, and for no comment after a refused one: no answer
+    of a model waits for it, and the result follows anyway.
 
     Args:
         minutes: How long the run may take; None for as long as a job.
@@ -53,11 +50,10 @@ class PublishedProgress(TerminalProgress):
         activity: CheckPullRequest | CheckMergeGroup,
         minutes: float | None,
         *,
-        console: Console | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        super().__init__(console, clock)
+        super().__init__(None, clock)
         self._settings = settings
         self._activity = activity
         self._api = api.without_waiting()
@@ -81,7 +77,18 @@ class PublishedProgress(TerminalProgress):
             "run has died: run the job again."
         )
         if total and self._settings.status_context:
-            self._tell(lambda: self._set_status(text))
+            self._thread.submit(
+                _succeeds,
+                partial(
+                    publish_status,
+                    self._api,
+                    self._activity.head_sha,
+                    None,
+                    text,
+                    context=self._settings.status_context,
+                    target_url=self._settings.run_url,
+                ),
+            )
 
     def finished(self) -> None:
         """Remove the display. Nothing is written to GitHub any more after this."""
@@ -90,40 +97,27 @@ class PublishedProgress(TerminalProgress):
 
     def _show(self) -> None:
         super()._show()
-        now = self._clock()
-        number = self._activity.number
-        shown = isinstance(self._activity, CheckPullRequest) and number is not None
-        if now < self._next_comment or not shown:
+        now, activity = self._clock(), self._activity
+        if now < self._next_comment or not isinstance(activity, CheckPullRequest):
             return
         pause = max(SECONDS_BETWEEN_COMMENTS, _SHARE_BETWEEN_COMMENTS * (now - self._began))
         self._next_comment = now + pause
-        text = self._comment()
-        self._tell(lambda: self._update(self._activity.number or 0, text))
+        self._tell(
+            partial(
+                publish_progress,
+                self._api,
+                activity.number,
+                activity.head_sha,
+                clean(self._comment(), self._settings),
+                mode=self._settings.comment,
+                marker=comment_marker(self._settings.id),
+            )
+        )
 
     def _tell(self, call: Callable[[], None]) -> None:
-        """Make the call in the thread, unless an earlier one has failed or has not ended."""
+        """Make the call in the thread, unless an earlier one was refused or has not ended."""
         if self._told is None or (self._told.done() and self._told.result()):
             self._told = self._thread.submit(_succeeds, call)
-
-    def _set_status(self, text: str) -> None:
-        publish_status(
-            self._api,
-            self._activity.head_sha,
-            None,
-            text,
-            context=self._settings.status_context,
-            target_url=self._settings.run_url,
-        )
-
-    def _update(self, number: int, text: str) -> None:
-        publish_progress(
-            self._api,
-            number,
-            self._activity.head_sha,
-            clean(text, self._settings),
-            mode=self._settings.comment,
-            marker=comment_marker(self._settings.id),
-        )
 
     def _comment(self) -> str:
         """Return two lines: how far the run is, and until when the text can be true."""

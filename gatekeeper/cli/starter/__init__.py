@@ -42,28 +42,19 @@ _BRANCHES = "branches: [main]"
 HOLDS = ("label", "environment")
 """What can release the test of a pull request: a label, or the approval of a deployment."""
 LABEL, ENVIRONMENT = "test-prompts", "prompt-gate"
-# The lines of the workflow before which, or in whose place, a hold stands.
-_HELD_BY = {
-    "label": (
-        ("ready_for_review]", "ready_for_review, labeled]"),
-        (
-            "${{ github.event_name == 'pull_request' }}",
-            "${{ github.event_name == 'pull_request' && github.event.action != 'labeled' }}",
-        ),
-        (
-            "          cache: ",
-            "          # Without this label, a pull request calls no model, and the job fails.\n"
-            f"          label: {LABEL}\n          cache: ",
-        ),
-    ),
-    "environment": (
-        (
-            "    permissions:\n",
-            f"    # The job waits for its reviewers, and so does the required check.\n"
-            f"    environment: {ENVIRONMENT}\n    permissions:\n",
-        ),
-    ),
+_HELD_BY: Mapping[str, Mapping[str, str]] = {
+    "label": {
+        "ready_for_review]": "ready_for_review, labeled]",
+        "'pull_request' }}": "'pull_request' && github.event.action != 'labeled' }}",
+        "          cache: ": "          # Without this label, the job calls no model and fails.\n"
+        f"          label: {LABEL}\n          cache: ",
+    },
+    "environment": {
+        "    permissions:\n": "    # Its reviewers start the job; the check is pending till then.\n"
+        f"    environment: {ENVIRONMENT}\n    permissions:\n",
+    },
 }
+"""What stands in the place of some words of the workflow, by what releases the test."""
 _KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _HOW_TO_NAME = (
@@ -110,7 +101,7 @@ def workflow_files(
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
-        for before, held in _HELD_BY[hold] if hold and name == "workflow.yml" else ():
+        for before, held in _HELD_BY[hold].items() if hold and name == "workflow.yml" else ():
             assert before in text  # noqa: S101
             text = text.replace(before, held, 1)
         found[place] = (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from support.github_server import FakeGithub, Fault
 from support.terminal_stream import SetClock
 
@@ -41,13 +39,11 @@ class Follower:
         settings = ActionInputs(
             "pull_request", Path(), Path(), "octo/prompts", run_url="https://ci.invalid/1", **inputs
         )
-        console = Console(file=io.StringIO())
         self.progress = PublishedProgress(
             settings,
             self.api,
             self.activity,
             minutes,
-            console=console,
             clock=self.clock,
             now=lambda: NOON,
         )
@@ -61,8 +57,7 @@ class Follower:
 
     def _settle(self) -> Follower:
         """Wait for what the thread was told, but for no time."""
-        if self.progress._told:
-            self.progress._told.result()
+        self.progress._thread.submit(len, ()).result()
         return self
 
 
@@ -210,22 +205,30 @@ def test_a_merge_group_has_a_status_and_no_comment(github: FakeGithub, follow: F
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault("POST", "/statuses/", status=403, message="API rate limit exceeded", times=9),
-        Fault("POST", "/statuses/", status=429, headers={"Retry-After": "60"}, times=9),
-        Fault("POST", "/statuses/", status=500, times=9),
-        Fault("POST", "/statuses/", kind="close", times=9),
+        Fault("GET", "/pulls/7", status=403, message="API rate limit exceeded", times=9),
+        Fault("POST", "/comments", status=429, headers={"Retry-After": "60"}, times=9),
+        Fault("GET", "/comments", status=500, times=9),
+        Fault("POST", "/comments", kind="close", times=9),
     ],
     ids=["limit", "later", "broken", "gone"],
 )
-def test_a_refusal_is_the_last_request_and_nobody_waits(
+def test_a_refused_comment_is_the_last_and_nobody_waits(
     github: FakeGithub, follow: Follow, fault: Fault
 ) -> None:
     github.faults.append(fault)
-    run = follow().start()
+    run = follow().start().at(61)
     asked = len(github.requests)
-    run.at(61).at(100).progress.finished()
+    run.at(100).at(200).progress.finished()
     assert len(github.requests) == asked
     assert bodies(github) == []
+
+
+def test_without_the_permission_for_a_status_the_comment_is_still_written(
+    github: FakeGithub, follow: Follow
+) -> None:
+    github.faults.append(Fault("POST", "/statuses/", status=403, times=9))
+    follow().start().at(61)
+    assert (github.statuses, len(bodies(github))) == ([], 1)
 
 
 def test_nothing_is_written_after_the_end(github: FakeGithub, follow: Follow) -> None:
