@@ -304,7 +304,11 @@ class Elements(HTMLParser):
 def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
     found = tokens(left.text(which))
     kinds = {token.type for token in found}
-    assert not kinds & {"image", "strikethrough_open", "s_open", "hr", "blockquote_open"}
+    assert not kinds & {"image", "strikethrough_open", "s_open", "hr"}
+    # The verdict's alert is the only block of its kind.
+    quoted = [at for at, token in enumerate(found) if token.type == "blockquote_open"]
+    assert len(quoted) <= 1
+    assert all(found[at + 2].content.startswith("[!") for at in quoted)
     assert {token.tag for token in found if token.type == "heading_open"} <= {"h2", "h3"}
     assert len([t for t in found if t.type == "heading_open" and t.tag == "h2"]) == 1
     written = "".join(t.content for t in found if t.type in ("html_block", "html_inline"))
