@@ -17,7 +17,12 @@ from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html import charts
 from gatekeeper.reports.html.page import render_template
 from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
-from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
+from gatekeeper.reports.markdown.decision import (
+    decision_rows,
+    objective_line,
+    rows_of,
+    under_base_contract,
+)
 from gatekeeper.reports.markdown.glance import at_a_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
@@ -85,6 +90,7 @@ def _section(
     own = mine[0] if mine else None
     before = under_base_contract(contract)
     decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
+    objectives = [f"- {objective_line(slo, contract)}" for slo in contract.slo]
     budgets, shares_left = _budgets(contract, past)
     arms = _arms(contract)
     return {
@@ -98,7 +104,7 @@ def _section(
         "changes": prompt_changes(contract),
         "charts": _charts(contract, past, budgets, own),
         "budgets": shares_left,
-        "decided": "\n".join(decided),
+        "decided": "\n".join([*objectives, *decided]),
         "evaluations": [(evaluated.index(j), len(j.fixtures)) for j in mine],
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import GateResult, Verdict
 from gatekeeper.reports.markdown.causes import shared_causes
+from gatekeeper.reports.markdown.decision import add_objectives
 from gatekeeper.reports.markdown.details import Depth, add_details, add_promises
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.names import pages
@@ -102,6 +103,7 @@ def compose(
         add_table(page, result)
         add_reasons(page, result)
     add_notes(page, result, notices)
+    add_objectives(page, result)
     add_details(page, result, depth)
     add_promises(page, result)
     return page.text(f"{_CUT}\n\n{ending}" if page.cut else ending) + "\n"

@@ -12,7 +12,7 @@ from gatekeeper.contract.meaning.modes import SENDING
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult
 from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
-from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.escape import code, own_words, prose
 from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.call_counts import describe_forecast
 from gatekeeper.reports.words.columns import (
@@ -35,6 +35,7 @@ from gatekeeper.reports.words.evidence import (
     slice_table,
     step_table,
 )
+from gatekeeper.reports.words.nights import last_nights
 from gatekeeper.reports.words.ranking import by_severity, worst_verdict
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
@@ -59,9 +60,6 @@ def mode_details(contract: ContractResult) -> str:
         written = json.dumps(found.params.get(found.added), ensure_ascii=False)
         added = f"added as {code(found.added, 40)}: {code(written, _MOST)}"
     return f"mode {asked} ({prose(found.reason, 300)}); {added}"
-
-
-_TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Status", "Budget left")
 
 
 def under_base_contract(contract: ContractResult) -> ContractResult | None:
@@ -161,7 +159,6 @@ def decision_rows(contract: ContractResult) -> list[str]:
     rows += [f"- {name} answers that needed repairs: {repairs}"] if repairs else []
     table = repair_table(contract)
     rows += [_table(f"Pass rate of {name}, by number of repairs", table)] if table else []
-    rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows
 
@@ -182,9 +179,39 @@ def _arm(arm: ArmResult) -> str:
     )
 
 
-def _objectives(contract: ContractResult, name: str) -> str:
-    rows = [_cells(slo, contract) for slo in contract.slo]
-    return _table(f"Objectives of {name}", (_TITLES, *rows))
+def objective_line(slo: SloResult, contract: ContractResult) -> str:
+    """Say in one line whether an objective is met, with its interval and what is left of its error
+    budget."""
+    interval = ""
+    if slo.interval:
+        low, high = (objective_value(slo, end) for end in (slo.interval.low, slo.interval.high))
+        interval = f", 95\u00a0% interval {low} to {high}"
+    budget = next((b for b in contract.error_budgets if b.objective == slo.objective), None)
+    left = f"; error budget of {budget.window}: {share_left(budget)} left" if budget else ""
+    text = f"{observed_value(slo)}, wanted {target(slo)}{interval}: {status_text(slo, contract)}"
+    icon = {True: "✅", False: "❌", None: "⚠️"}[slo.met]
+    return f"{icon} {prose(label_of(slo.objective), 100)}: {own_words(text + left)}"
+
+
+def add_objectives(page: Page, result: GateResult) -> None:
+    """Add a line for each objective, and the pass rates of the last nights as a line of bars."""
+    rows, drawn = [], False
+    ranked = by_severity(result.contracts)
+    for contract in ranked:
+        past = [run for run in result.past if run.contract == contract.name]
+        nights = last_nights(past, result.started)
+        lines = [objective_line(slo, contract) for slo in contract.slo]
+        lines += [f"Last nights: {own_words(nights)}"] if nights else []
+        drawn = drawn or bool(nights)
+        of = f"{code(contract.name, 60)}: " if len(ranked) > 1 else ""
+        rows += [f"- {of}{line}" for line in lines]
+    if rows:
+        every = [slo.met for contract in ranked for slo in contract.slo]
+        counts = ((every.count(True), "met"), (every.count(False), "missed"))
+        said = ", ".join(f"{n:,} {word}" for n, word in (*counts, (every.count(None), "open")) if n)
+        parts = [f"Objectives: {said}"] if said else []
+        summary = " · ".join([*parts, *(["Last nights"] if drawn else [])])
+        page.add_fold(summary, rows, more=lambda left: f"- …and {left:,} more")
 
 
 def _table(caption: str, rows: Sequence[Sequence[str]]) -> str:
@@ -194,23 +221,6 @@ def _table(caption: str, rows: Sequence[Sequence[str]]) -> str:
     lines = (titles, ["---"] * len(titles), *others)
     table = "\n".join(map(table_row, lines))
     return f"\n{caption}:\n\n{table}\n"
-
-
-def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
-    budget = next((b for b in contract.error_budgets if b.objective == slo.objective), None)
-    interval = numbers.NONE
-    if slo.interval:
-        low, high = (objective_value(slo, end) for end in (slo.interval.low, slo.interval.high))
-        interval = f"{low} to {high}"
-    cells = [
-        target(slo),
-        budget.window if budget else numbers.NONE,
-        observed_value(slo),
-        interval,
-        status_text(slo, contract),
-        share_left(budget) if budget else numbers.NONE,
-    ]
-    return [prose(label_of(slo.objective), 100), *(cell.replace("<", "&lt;") for cell in cells)]
 
 
 def _budget_rows(contract: ContractResult, name: str) -> list[str]:

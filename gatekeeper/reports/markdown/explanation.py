@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
 from gatekeeper.gate.results.links import Links
-from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.reports.escape import code, prose, prose_with_code
-from gatekeeper.reports.markdown.decision import under_base_contract
+from gatekeeper.reports.markdown.decision import objective_line, under_base_contract
 from gatekeeper.reports.markdown.details import (
     broken_fixtures,
     failing_fixtures,
@@ -18,7 +17,6 @@ from gatekeeper.reports.markdown.details import (
 )
 from gatekeeper.reports.markdown.names import Names
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
-from gatekeeper.reports.words.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.words.comparison_text import (
     can_be_chance,
     counts,
@@ -63,7 +61,7 @@ def render_explanation(result: GateResult, name: str) -> str:
 def _evidence(contract: ContractResult, links: Links) -> list[str]:
     parts = [*_comparison(contract, contract.paired)] if contract.paired else [_alone(contract)]
     if contract.slo:
-        rows = "\n".join(f"- {_objective(slo, contract)}" for slo in contract.slo)
+        rows = "\n".join(f"- {objective_line(slo, contract)}" for slo in contract.slo)
         parts.append(f"**Objectives**\n\n{rows}")
     limits = limit_details(contract)
     parts += [f"**Limits from base to head**: {prose(limits)}."] if limits else []
@@ -126,18 +124,6 @@ def _detectable(paired: PairedResult) -> str:
         text = f"{detectable_sizes(paired)} would probably have been detected"
     end = " if sampling had not ended early" if effect is not None and paired.incomplete else ""
     return f"**What could have been detected**: {text}{end}."
-
-
-def _objective(slo: SloResult, contract: ContractResult) -> str:
-    observed, target = observed_value(slo), objective_value(slo, slo.target)
-    interval = ""
-    if slo.interval:
-        low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))
-        interval = f", interval {low} to {high}"
-    return (
-        f"{prose(label_of(slo.objective), 100)}: {observed} (target: {target}){interval}: "
-        f"**{status_text(slo, contract)}**"
-    )
 
 
 def _failures(contract: ContractResult, links: Links) -> list[str]:

@@ -292,7 +292,8 @@ def test_budget_and_latency_are_explained() -> None:
     assert "37 of 60 allowed failures left after 1,200 samples" in comment
     assert "the budget would be used up at 3.1 to 6.8 times the allowed rate" in comment
     assert "burn rate `1d` –, `7d` 0.4, `28d` 0.38" in comment
-    assert "| latency p95 | ≤ 4,000 ms | – | 812 ms | – | met | – |" in comment
+    assert "- `speech-tag`: ✅ latency p95: 812 ms, wanted ≤ 4,000 ms: met\n" in comment
+    assert "<summary>Objectives: 2 met, 1 missed</summary>" in comment
     assert "0.000021 USD a call" in comment
 
 
