@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
     from gatekeeper.gate.measuring.monitor import Progress, Watches
+    from gatekeeper.gate.plan.plan import Job
     from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.judging import OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
@@ -99,7 +100,6 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     from gatekeeper.gate.decision.conclude import conclude
     from gatekeeper.gate.measuring.further_calls import (
         compare_pairs,
-        confirm_broken,
         count_calls,
         retake_lost,
     )
@@ -116,7 +116,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     again = _Further(work, _once_more(around), started)
     sampled = await retake_lost(work.jobs, watches, sampled, again)
     fresh = _Further(work, around, started, fresh=True)
-    sampled = await confirm_broken(work.jobs, watches, sampled, fresh)
+    sampled = await _confirm(work.jobs, watches, sampled, fresh)
     judged = _Further(work, around, started)
     sampled = await compare_pairs(work.jobs, watches, sampled, judged)
     anchors, sampled = await _grade_anchors(work, sampled, around, started)
@@ -135,6 +135,8 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     agreements = judge_agreements(work.jobs, watches.outcomes)
     if work.kind == "run":
         contracts = [_merged_already(contract) for contract in contracts]
+    names = [contract.name for contract in work.affected.contracts]
+    contracts = sorted(contracts, key=lambda contract: names.index(contract.name))
     return Measurement(
         kind=work.kind,
         head_sha=work.head_sha,
@@ -148,6 +150,21 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         fresh=watches.fresh,
         judge_agreement=agreements,
     )
+
+
+async def _confirm(jobs: Sequence[Job], watches: Watches, sampled: Run, fresh: _Further) -> Run:
+    """Take fresh samples of what seems to have broken. Where a judge has reached the limit, there
+    may be room for calls of contracts without one that are measured."""
+    from gatekeeper.gate.measuring.further_calls import confirm_broken
+    from gatekeeper.gate.plan.questions import asks_others
+
+    whole = [j for j in jobs if not asks_others(j) and all(m.settled for m in watches.of(j))]
+    if sampled.ended != "limit" or not whole:
+        return await confirm_broken(jobs, watches, sampled, fresh)
+    going_on = replace(sampled, ended="done", detail=None)
+    found = await confirm_broken(whole, watches, going_on, fresh)
+    found = replace(found, ended=sampled.ended, detail=sampled.detail)
+    return await confirm_broken([j for j in jobs if j not in whole], watches, found, fresh)
 
 
 def plan_sampling(

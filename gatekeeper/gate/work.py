@@ -51,6 +51,7 @@ from gatekeeper.gate.plan.contract_reasons import (
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.plan.questions import (
     Questions,
+    asks_others,
     family_notices,
     forecast_judges,
     forecast_users,
@@ -294,6 +295,8 @@ def plan_contracts(
     seed = new_order_seed() if order_seed is None else order_seed
     planned, left_out = plan_usable(wanted, policy, seed)
     planned = [use_calibrations(cache_arms_alike(stream_timed_answers(job))) for job in planned]
+    # Under one limit of cost, judges must leave the other contracts their calls.
+    planned.sort(key=asks_others)
     affected = without_unusable(affected, left_out, policy)
     same = [job for job in planned if job.changes_nothing]
     lost = [job for job in planned if unanswerable_reasons(job)]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from gatekeeper.gate.forecast.forecast import EarlierCalls
+from gatekeeper.gate.results.parts import ModelUse
 from gatekeeper.history.record import Record
 from gatekeeper.providers.models.cost_estimate import FREE
 
@@ -70,6 +72,19 @@ def price_of(record: Record) -> float | None:
     users; None if a part of it is not known."""
     parts = [cost.usd for _, cost in _parts(record)]
     return None if None in parts else math.fsum(part or 0.0 for part in parts)
+
+
+def earlier_calls(records: Iterable[Record]) -> dict[str, EarlierCalls]:
+    """Return what calls took in the last run of each contract."""
+    return {
+        record.contract: EarlierCalls(
+            {record.model: ModelUse(record.calls, None, record.completion_tokens, None)}
+            if record.calls
+            else {},
+            {model: ModelUse(*used) for model, used in record.asked.items() if used.calls},
+        )
+        for record in records
+    }
 
 
 def month_of(time: datetime) -> str:

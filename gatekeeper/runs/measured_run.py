@@ -7,13 +7,18 @@ of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.forecast.forecast import Amounts, forecast_run, unanswered_shares
+from gatekeeper.gate.forecast.forecast import (
+    Amounts,
+    EarlierCalls,
+    forecast_run,
+    unanswered_shares,
+)
 from gatekeeper.gate.pipeline import (
     RunContext,
     build_result,
@@ -25,6 +30,7 @@ from gatekeeper.gate.results.parts import Forecast
 from gatekeeper.gate.results.result import GateResult, Measurement
 from gatekeeper.gate.work import Work, require_streams
 from gatekeeper.history.base_nights import with_nights
+from gatekeeper.history.costs import earlier_calls
 from gatekeeper.history.record import events_of, gating_history, past_runs
 from gatekeeper.history.stores.store import Past
 from gatekeeper.numbers import count
@@ -85,7 +91,8 @@ def measure_and_keep(plan: RunPlan, notices: tuple[str, ...]) -> GateResult:
     )
     log = _answer_log(plan.answers, work, unfinished, redact) if plan.answers else None
     plan = replace(plan, work=work)
-    found = _measure_now(plan, client, _with_past(around, past), log)
+    earlier = earlier_calls(past.records)
+    found = _measure_now(plan, client, _with_past(around, past), log, earlier)
     if plan.explain:
         found = plan.explain(work, found).added_to(found)
     more: list[str] = []
@@ -130,7 +137,11 @@ def _with_past(around: RunContext, past: Past) -> RunContext:
 
 
 def _measure_now(
-    plan: RunPlan, client: ModelRouter, around: RunContext, log: AnswerLog | None
+    plan: RunPlan,
+    client: ModelRouter,
+    around: RunContext,
+    log: AnswerLog | None,
+    earlier: Mapping[str, EarlierCalls],
 ) -> Measurement:
     """Ask the models, with progress and signals if there is a terminal."""
     work = plan.work
@@ -158,7 +169,7 @@ def _measure_now(
             hooks.follow(progress)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # What the end of the run needs takes no time while the models are thinking.
-        forecaster = _forecaster(work, ready, amounts) if amounts else None
+        forecaster = _forecaster(work, ready, amounts, earlier) if amounts else None
         end = asyncio.create_task(asyncio.to_thread(_prepare_the_end, forecaster))
         try:
             found = await measure_contracts(work, ready)
@@ -182,7 +193,9 @@ def _measure_now(
     return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
-def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[], Forecast | None]:
+def _forecaster(
+    work: Work, around: RunContext, amounts: Amounts, earlier: Mapping[str, EarlierCalls]
+) -> Callable[[], Forecast | None]:
     """Return the function that forecasts the run, from what is known before the first call. Which
     questions to judges are left is found out here, because checks answer one thread only."""
     planned, known = plan_sampling(work, around, datetime.now(UTC))
@@ -191,7 +204,7 @@ def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[]
         unanswered = unanswered_shares(planned.jobs, known, known_judge_answers(planned, around))
 
     def forecast() -> Forecast | None:
-        return forecast_run(planned, known, amounts, unanswered)
+        return forecast_run(planned, known, amounts, unanswered, earlier)
 
     return forecast
 

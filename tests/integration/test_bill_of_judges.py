@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.judges import verdict
 from support.openai_server import OpenAIServer, Reply
@@ -34,10 +35,16 @@ sampling: {{samples: 1, mode: fixed}}
 slo: {{success_rate: 0.5}}
 """
 JUDGED = """\
-judge: {model: openai/gpt-4o, params: {max_tokens: 1000}}
+judge: {model: openai/gpt-4o, params: {max_tokens: 3000}}
 """
 CRITERIA = "{judge: rubric, criteria: The output is polite., name: is polite}"
-USER = "user: {model: openai/gpt-4o, goal: Learn more of the word., max_turns: 2}\n"
+USER = """\
+user:
+  model: openai/gpt-4o
+  goal: Learn more of the word.
+  max_turns: 2
+  params: {max_tokens: 100}
+"""
 
 
 class Bank:
@@ -123,3 +130,70 @@ def test_the_history_has_the_whole_bill(
     assert main([*command, "--history", str(history)]) == 2
     assert "were spent this month" in capsys.readouterr().err
     assert len(bank.charged) == before
+
+
+def test_a_judge_leaves_the_other_contracts_their_calls(
+    repository: GitRepository, bank: Bank, tmp_path: Path
+) -> None:
+    repository.commit("limit", {".github/gatekeeper.yml": "limits: {cost_usd: 0.075}\n"})
+    code, result = run(repository, tmp_path)
+    assert code == 3
+    found = {contract["name"]: contract["verdict"] for contract in result["contracts"]}
+    assert list(found) == ["a", "b", "c"], "reports keep their order"
+    assert found == {"a": "error", "b": "pass", "c": "error"}
+    assert bank.bill <= 0.075
+
+
+def test_a_judge_leaves_the_other_contracts_their_fresh_samples(
+    repository: GitRepository, bank: Bank, tmp_path: Path
+) -> None:
+    """What seems to have broken is asked again, although a judge has reached the limit."""
+    repository.commit("limit", {".github/gatekeeper.yml": "limits: {cost_usd: 0.075}\n"})
+    repository.branch("pr")
+    repository.commit("reword", {"prompts/polite.txt": "Ask {{ word }} politely.\n"})
+    answer = bank.__class__.__call__
+
+    class Rude(Bank):
+        def __call__(self, body: Mapping[str, Any]) -> Reply:
+            said = answer(bank, body)
+            last = body["messages"][-1]["content"]
+            rude = last.startswith("Ask word3 ")
+            return Reply("no", said.prompt_tokens, 1) if rude else said
+
+    with OpenAIServer(Rude()):
+        out = tmp_path / "out"
+        command = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+        main([*command, "--out", str(out)])
+    result = json.loads((out / "result.json").read_text("utf-8"))
+    plain = next(contract for contract in result["contracts"] if contract["name"] == "b")
+    codes = {reason["code"]: reason["text"] for reason in plain["reasons"]}
+    assert "limit" not in codes
+    assert "`w3` passed 2 of 2 on base and passes 0 of 2 now" in codes["broke"]
+    judged = next(contract for contract in result["contracts"] if contract["name"] == "a")
+    assert judged["verdict"] == "error"
+
+
+@pytest.mark.parametrize("words", [20, 150])
+@pytest.mark.parametrize("most", [500, 4000])
+def test_the_forecast_is_near_the_bill(
+    words: int, most: int, repository: GitRepository, bank: Bank, tmp_path: Path
+) -> None:
+    """Of answers that are much shorter than `max_tokens`, and of judges that say three sentences at
+    most. After the first run, the history says how long they are."""
+    bank.words = words
+    for name in "abc":
+        path = f"contracts/{name}.yaml"
+        text = edited(
+            (repository.path / path).read_text("utf-8"), "max_tokens: 500", f"max_tokens: {most}"
+        )
+        repository.commit(
+            "longer", {path: text, ".github/gatekeeper.yml": "limits: {cost_usd: 9}\n"}
+        )
+    history = tmp_path / "history.jsonl"
+    factors = []
+    for _ in range(2):
+        bank.charged.clear()
+        _, result = run(repository, tmp_path, "--history", str(history))
+        factors.append(result["forecast"]["expected"]["cost_usd"] / bank.bill)
+    assert 1 / 1.5 < factors[0] < 3, "the length of an answer is a guess"
+    assert 1 / 1.2 < factors[1] < 1.2

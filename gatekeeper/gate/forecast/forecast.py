@@ -8,11 +8,13 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.models.names import is_recorded
+from gatekeeper.contract.values.call import SINGLE
+from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.gate.comparison.confirmation import most_fresh_samples
 from gatekeeper.gate.comparison.must_pass import must_pass_units
@@ -22,7 +24,7 @@ from gatekeeper.gate.measuring.monitor import judge_questions
 from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.plan.questions import Questions, joined
-from gatekeeper.gate.results.parts import Forecast, ForecastAmounts
+from gatekeeper.gate.results.parts import Forecast, ForecastAmounts, ModelUse
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_calls, distinct_requests, group_calls
 from gatekeeper.sampling.limits import Price
@@ -170,6 +172,58 @@ class Amounts:
     tokens: CountTokens
 
 
+# How long the answers will be. `max_tokens` is a limit, and most answers stay far below it.
+
+
+_USUAL_ANSWER = 256
+_USUAL_VERDICT = 80
+"""The tokens of an answer, and of one of a judge, which gives its reason in at most three
+sentences, or of a simulated user."""
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_CHARACTERS_A_TOKEN = 4
+
+
+class EarlierCalls(NamedTuple):
+    """What calls to each model took in the last run of a contract: to its own (`own`), and to
+    judges and simulated users (`others`)."""
+
+    own: Mapping[str, ModelUse] = {}
+    others: Mapping[str, ModelUse] = {}
+
+
+_NOTHING_EARLIER = EarlierCalls()
+
+
+def _as_usual(
+    requests: Iterable[Request], tokens: int, earlier: Mapping[str, ModelUse]
+) -> list[Request]:
+    """Return the requests with an answer of the expected length as their longest: that of earlier
+    answers, or `tokens`. Their prompts get the length of earlier ones, if that is known."""
+    found: list[Request] = []
+    settings: dict[tuple[str, int], Mapping[str, Any]] = {}  # kept by identity, as prices are
+    for request in requests:
+        before = earlier.get(request.model)
+        key = request.model, id(request.params)
+        if key not in settings:
+            settings[key] = _with_answer(request.params, tokens, before)
+        messages = request.messages
+        if before and before.prompt_tokens is not None:
+            size = _CHARACTERS_A_TOKEN * before.prompt_tokens // before.calls
+            messages = (Message("user", "x" * size),)
+        found.append(replace(request, messages=messages, params=settings[key]))
+    return found
+
+
+def _with_answer(
+    params: Mapping[str, Any], tokens: int, before: ModelUse | None
+) -> Mapping[str, Any]:
+    written = [w for n in _LIMITS if isinstance(w := params.get(n), int) and w > 0]
+    length = min([tokens, *written])
+    if before and before.completion_tokens is not None:
+        length = -(-before.completion_tokens // before.calls) or 1
+    return {**{n: v for n, v in params.items() if n not in _LIMITS}, _LIMITS[0]: length}
+
+
 class _Sums(NamedTuple):
     """Calls and what they take. The cost is NaN if a price is not known; what nothing bounds is
     infinite."""
@@ -218,15 +272,18 @@ def forecast_run(
     known: Mapping[int, Completion],
     amounts: Amounts,
     unanswered: Sequence[float] | None = None,
+    earlier: Mapping[str, EarlierCalls] | None = None,
 ) -> Forecast | None:
     """Forecast the calls that a run still has to make; None if it has to make none.
 
     `known` are the answers that take no call, by the trial's index. Answers of recordings take none
     either. `unanswered` is what `unanswered_shares` returns for them; None if judges have graded
-    them all. The cost limit of the policy bounds the cost.
+    them all. `earlier` is what the last runs took, by contract. The cost limit of the policy bounds
+    the cost.
     """
-    unanswered = unanswered or [0.0] * len(work.jobs)
-    ranges = [*_ranges_of_jobs(work, known, amounts, unanswered), _anchors(work, amounts)]
+    shares = unanswered or [0.0] * len(work.jobs)
+    of_jobs = _ranges_of_jobs(work, known, amounts, shares, earlier or {})
+    ranges = [*of_jobs, *_anchors(work, amounts, earlier or {})]
     expected, most = (_total(each) for each in zip(*ranges, strict=True))
     if not most.calls:
         return None
@@ -242,7 +299,11 @@ def share_made(questions: int, calls: int, planned: int) -> int:
 
 
 def _ranges_of_jobs(
-    work: Work, known: Mapping[int, Completion], amounts: Amounts, unanswered: Sequence[float]
+    work: Work,
+    known: Mapping[int, Completion],
+    amounts: Amounts,
+    unanswered: Sequence[float],
+    earlier: Mapping[str, EarlierCalls],
 ) -> Iterator[_Range]:
     strictest, concurrency = levels(work.jobs), work.policy.limits.concurrency
     made = {call.trials[0] for call in group_calls(work.trials, known)[0] if not call.known}
@@ -262,20 +323,28 @@ def _ranges_of_jobs(
         asked = joined((judging, users)) if asks else Questions()
         # Fresh samples are known from the cache only if all planned ones are.
         fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
-        found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh)
+        before = earlier.get(job.contract.name, _NOTHING_EARLIER)
+        if any(trial.request.call is not SINGLE for trial in job.trials):
+            before = before._replace(own={})  # a record counts a conversation as one call
+        found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh, before)
         ungraded = math.ceil((len(planned) - len(left)) * share)
         if ungraded:
             asked = _live_questions(judging)
-            found = _with_questions(found, asked, ungraded, len(planned), amounts)
+            found = _with_questions(found, asked, ungraded, len(planned), amounts, before)
         yield found
 
 
 def _with_questions(
-    found: _Range, asked: Questions, ungraded: int, planned: int, amounts: Amounts
+    found: _Range,
+    asked: Questions,
+    ungraded: int,
+    planned: int,
+    amounts: Amounts,
+    earlier: EarlierCalls,
 ) -> _Range:
     """Return the range with the questions about so many known samples. If it has calls of its own,
     the most already includes them."""
-    more = _range((), asked, ungraded, planned, amounts)
+    more = _range((), asked, ungraded, planned, amounts, earlier=earlier)
     most = found.most if found.most.calls else more.most
     calls = found.expected.calls + more.expected.calls - ungraded
     expected = _total((found.expected, more.expected))
@@ -292,10 +361,12 @@ def _live_questions(asked: Questions) -> Questions:
     return Questions(tuple(about), tuple(most))
 
 
-def _anchors(work: Work, amounts: Amounts) -> _Range:
-    """Return what the questions about the anchors of calibrations take."""
-    questions = tuple(question for plan in work.anchors for question in plan.questions)
-    return _range((), Questions(questions, questions), 0, 0, amounts)
+def _anchors(work: Work, amounts: Amounts, earlier: Mapping[str, EarlierCalls]) -> Iterator[_Range]:
+    """Yield what the questions about the anchors of each calibration take."""
+    for plan in work.anchors:
+        before = earlier.get(plan.contract, _NOTHING_EARLIER)
+        questions = Questions(plan.questions, plan.questions)
+        yield _range((), questions, 0, 0, amounts, earlier=before)
 
 
 def _range(
@@ -305,14 +376,27 @@ def _range(
     planned: int,
     amounts: Amounts,
     fresh: int = 0,
+    earlier: EarlierCalls = _NOTHING_EARLIER,
 ) -> _Range:
     questions = share_made(len(asked.most), calls, planned)
     share = calls / len(requests) if requests else 0.0
     asked_share = calls / planned if planned else 1.0
     about = _total(
         (
-            _sums(requests, amounts.expected, amounts.tokens, 0, share),
-            _sums(asked.about, amounts.expected, amounts.tokens, 0, asked_share),
+            _sums(
+                _as_usual(requests, _USUAL_ANSWER, earlier.own),
+                amounts.expected,
+                amounts.tokens,
+                0,
+                share,
+            ),
+            _sums(
+                _as_usual(asked.about, _USUAL_VERDICT, earlier.others),
+                amounts.expected,
+                amounts.tokens,
+                0,
+                asked_share,
+            ),
         )
     )
     again = fresh + share_made(len(asked.most), fresh, planned) if fresh else 0

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gatekeeper.contract.policies.policy import Limits
-from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Request, Sample, Trial
 from gatekeeper.gate.comparison.confirmation import STEPS, Confirming, Step
 from gatekeeper.gate.comparison.preference import EvaluationPreferences, has_preferences
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
@@ -129,13 +129,13 @@ def _answers_of_others(samples: Iterable[Sample]) -> dict[tuple[str, str], list[
     """Return the paid answers of judges and simulated users by contract and model, once each:
     samples share them. The same question about an anchor is asked, and paid for, again."""
     found: dict[tuple[str, str], list[Completion]] = defaultdict(list)
-    counted: set[int] = set()
+    counted: set[tuple[QuestionId, int]] = set()
     for sample in samples:
         users = sample.completion.users if sample.completion else ()
         for answer in (*sample.judge_answers, *users):
             said = answer.completion
-            if said and not said.replayed and id(said) not in counted:
-                counted.add(id(said))
+            if said and not said.replayed and (answer.asked, id(said)) not in counted:
+                counted.add((answer.asked, id(said)))
                 found[sample.trial.contract, answer.asked.model].append(said)
     return found
 

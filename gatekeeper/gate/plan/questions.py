@@ -49,6 +49,11 @@ def judge_models(job: Job) -> tuple[NamedModel, ...]:
     return tuple(named for e in job.evaluations for named in e.evaluator.judge_models)
 
 
+def asks_others(job: Job) -> bool:
+    """Return whether the job asks judges or simulated users, which cost more than its model."""
+    return bool(judge_models(job) or user_models(job))
+
+
 def family_notices(job: Job) -> tuple[str, ...]:
     """Return a notice for judges of the same family as a model that they grade."""
     arms = [arm for e in job.evaluations for arm in (e.base, e.head) if arm is not None]
@@ -114,7 +119,8 @@ def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Requ
                 continue
             # Repetitions of a trial ask about answers of the same length.
             place = (number, trial.contract_from, trial.fixture, trial.arm)
-            lengths = USUAL_CHARACTERS, longest_answer(trial.request)
+            limit = longest_answer(trial.request)
+            lengths = min(USUAL_CHARACTERS, limit), limit
             if place not in known:
                 usual, longest = (_about(evaluation, trial, length) for length in lengths)
                 known[place] = usual, longest
