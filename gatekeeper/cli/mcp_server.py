@@ -118,7 +118,7 @@ def make_server(repo: Path, base: str | None) -> MCPServer:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp_types import ToolAnnotations
-    except ModuleNotFoundError:
+    except ImportError:  # not installed, or its first version
         raise UsageError("`gatekeeper mcp` needs the SDK: pip install 'gatekeeper[mcp]'") from None
 
     def told(tool: Tool) -> Tool:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -185,8 +186,9 @@ def test_all_checks_of_a_server_spend_what_the_base_allows_one_run(repository, m
     assert affected["calls"] == 20
 
 
-def test_without_the_sdk_the_command_says_what_to_install(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
+@pytest.mark.parametrize("installed", [None, ModuleType("mcp.server")], ids=["none", "old"])
+def test_without_the_sdk_the_command_says_what_to_install(installed, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server", installed)
     assert main(["mcp"]) == 2
     assert "pip install 'gatekeeper[mcp]'" in capsys.readouterr().err
 
