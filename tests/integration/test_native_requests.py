@@ -88,6 +88,14 @@ VALUES: dict[str, list[Any]] = {
     "top_p": [0.5],
     "verbosity": ["low"],
 }
+AT_REST: list[dict[str, Any]] = [
+    {"reasoning_effort": "none", "temperature": 0, "top_p": 0.5, "tools": [TOOL]},
+    {"reasoning_effort": "none", "logprobs": True, "top_logprobs": 2, "max_tokens": 9},
+    {"reasoning_effort": "none", "stop": "x"},
+    {"reasoning_effort": "low", "temperature": 0},
+    *({"reasoning_effort": effort, "verbosity": "low"} for effort in ("xhigh", "max", 7)),
+]
+"""Requests to models that may be asked not to reason."""
 CONVERSATIONS = (
     (Message("user", "Hi"),),
     (Message("user", "a"), Message("assistant", "b"), Message("user", "c")),
@@ -102,8 +110,16 @@ CONVERSATIONS = (
     (Message("user", "<think>a</think> b"), Message("assistant", "<think>c</think>d")),
 )
 MODELS = {
-    "openai": ("some-model", "gpt-4", "gpt-5-mini", "gpt-5.1", "o3-mini", "gpt-4o-search-preview"),
-    "azure": ("some-model", "gpt-4o", "gpt-5"),
+    "openai": (
+        "some-model",
+        "gpt-4",
+        "gpt-5-mini",
+        "gpt-5.1",
+        "gpt-6-sol",
+        "o3-mini",
+        "gpt-4o-search-preview",
+    ),
+    "azure": ("some-model", "gpt-4o", "gpt-5", "gpt-5.1", "gpt-5.2"),
     "anthropic": ("claude-haiku-4-5", "claude-opus-4-7", "claude-of-tomorrow"),
     "openrouter": ("some/model", "anthropic/claude-sonnet-4.5", "openai/gpt-5"),
     "mistral": ("mistral-small-latest", "magistral-medium-latest"),
@@ -227,7 +243,7 @@ def test_every_request_that_is_sent_natively_is_litellms(
         for name in MODELS.get(provider, ("some-model",))
         for params, said_before in (
             *(({field: value}, SHORT) for field, values in VALUES.items() for value in values),
-            *((tools, SHORT) for tools in TOOLS),
+            *((params, SHORT) for params in (*TOOLS, *AT_REST)),
             *(({}, conversation) for conversation in CONVERSATIONS),
         )
     ]

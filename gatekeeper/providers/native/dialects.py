@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from gatekeeper.contract.files.references import recording_path
@@ -27,7 +28,7 @@ _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _REASONING = frozenset({"reasoning_effort", "thinking", "verbosity"})
 _EFFORTS = frozenset({"low", "medium", "high"})
-"""The efforts that every reasoning model takes; litellm decides about all others."""
+"""The efforts that every reasoning model takes; of the others the price list says which do."""
 
 _ROLES = frozenset({"system", "user", "assistant"})
 _OTHER_API = re.compile(r"(?:^|/)o\d|^responses/")
@@ -129,7 +130,10 @@ def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | 
     if request.seed is not None and "seed" not in dialect.refused:
         fields.setdefault("seed", request.seed)
     reasoning = provider in ("openai", "azure") and _GPT_REASONING.match(name) is not None
-    taken = _taken_by_reasoning if reasoning else _taken_by
+    taken = _taken_by
+    if reasoning:
+        rests = _rests(provider, name, fields.get("reasoning_effort"))
+        taken = partial(_taken_by_reasoning, rests)
     if not all(taken(dialect, name, field, value) for field, value in fields.items()):
         return None
     renamed = _LONGER_NAME if reasoning else dialect.renamed
@@ -183,12 +187,29 @@ def _is_strict(tools: object) -> bool:
 _REFUSED_BY_REASONING = _PENALTIES | _LOGPROBS | {"logit_bias", "stop", "temperature", "top_p"}
 
 
-def _taken_by_reasoning(dialect: Dialect, name: str, field: str, value: object) -> bool:
+_TAKEN_AT_REST = frozenset({"temperature", "top_p"})
+
+
+def _taken_by_reasoning(
+    rests: bool | None, dialect: Dialect, name: str, field: str, value: object
+) -> bool:
+    """Return whether a model that reasons takes a parameter. `rests` says whether it is asked not
+    to reason; None if it may refuse the effort that is asked of it."""
     if field == "reasoning_effort":
-        return isinstance(value, str) and value in _EFFORTS
+        return rests is not None
     if field == "verbosity":
         return isinstance(value, str)
-    return field not in _REFUSED_BY_REASONING and _taken_by(dialect, name, field, value)
+    refused = field in _REFUSED_BY_REASONING and not (rests and field in _TAKEN_AT_REST)
+    return not refused and _taken_by(dialect, name, field, value)
+
+
+def _rests(provider: str, name: str, effort: object) -> bool | None:
+    """Return whether a model is asked not to reason; None for an effort that it may refuse."""
+    row = price_entry(f"{provider}/{name}") or {}
+    known = isinstance(effort, str) and row.get(
+        f"supports_{effort}_reasoning_effort", effort in _EFFORTS
+    )
+    return effort == "none" if known or effort is None else None
 
 
 # Which models can be made to answer in a given form. Known without a call.
