@@ -24,7 +24,7 @@ from gatekeeper.errors import ContractError
 
 MOST_ROWS = 500
 """The most rows of a file of inputs that `init` proposes: each run sends all of them twice."""
-_LONGEST = 300_000
+_LONGEST = 100_000
 _MOST_FILES, _MOST_NAMED = 20, 50
 _FACTORIES = {
     "openai": "openai",
@@ -117,7 +117,7 @@ class Surroundings:
     @cached_property
     def code(self) -> Mapping[str, str]:
         """The source files that name a model."""
-        paths = (p for p in self._files() if p.lower().endswith(CODE_SUFFIXES))
+        paths = (p for p in self._files if p.lower().endswith(CODE_SUFFIXES))
         own = [path for path in paths if is_own(path) and not is_test(path)]
         texts = self._texts(own[:MOST_CODE_FILES])
         return {path: text for path, text in texts if len(text) < _LONGEST and _MODEL.search(text)}
@@ -126,7 +126,7 @@ class Surroundings:
     def settings(self) -> tuple[str, ...]:
         """The variables that set the address of OpenAI's models, as far as the repository names
         them."""
-        others = [path for path in self._files() if _SETTINGS.fullmatch(path)][:_MOST_FILES]
+        others = [path for path in self._files if _SETTINGS.fullmatch(path)][:_MOST_FILES]
         texts = (*self.code.values(), *(text for _, text in self._texts(others)))
         found = (name.group() for text in texts if (name := _ADDRESS.search(text)))
         return tuple(sorted(set(found)))[-1:]
@@ -136,7 +136,7 @@ class Surroundings:
         else the first that cannot be used although it seems to be one."""
         unusable = None
         stem = basename(prompt.path).split(".")[0]
-        tables = [path for path in self._files() if path.lower().endswith((".csv", ".jsonl"))]
+        tables = [path for path in self._files if path.lower().endswith((".csv", ".jsonl"))]
         same = [path for path in tables if splitext(basename(path))[0].split(".")[0] == stem]
         beside = [path for path in tables if dirname(path) == dirname(prompt.path)]
         for path, text in self._texts([*same, *beside][:_MOST_FILES]):
@@ -148,6 +148,7 @@ class Surroundings:
             unusable = unusable or (found if found.fault and variables else None)
         return unusable
 
+    @cached_property
     def _files(self) -> list[str]:
         return sorted(path for path, entry in self.revision.entries.items() if entry.kind == "file")
 

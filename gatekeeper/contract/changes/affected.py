@@ -7,6 +7,7 @@ changed, and not only its text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -61,6 +62,7 @@ from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import ContractError, Problem
 
 _NOT_SET = object()
+_LIKE_A_PATH = re.compile(r"[^\s:#\"'{}\[\],]{0,300}[./][^\s:#\"'{}\[\],]{0,300}")
 
 
 def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
@@ -206,9 +208,9 @@ class _Comparison:
             if sketch.path in loaded and sketch.sound:
                 used = loaded[sketch.path].dependencies.keys()
                 require_known_files(sketch.path, used, sketch.closure)
-        broken = [s for s in suspects if s.path in failed and (s.is_foreign or self._was_broken(s))]
-        sketches = [sketch for sketch in sketches if sketch not in broken]
-        unusable = [s if s.is_foreign else self._with_named_files(s) for s in broken]
+        unusable = [s for s in suspects if s.path in failed]
+        unusable = [s for s in unusable if s.is_foreign or self._was_broken(s)]
+        sketches = [sketch for sketch in sketches if sketch not in unusable]
         errors = [(sketch, failed.pop(sketch.path)) for sketch in unusable]
         names: dict[str, list[str]] = defaultdict(list)
         for sketch in sketches:
@@ -236,7 +238,10 @@ class _Comparison:
         heads = {s.path: self._side(s, loaded[s.path]) for s in sketches if s.path in loaded}
         bases = {sketch.path: self._side_at_base(sketch) for sketch in at_base}
         uncovered = self._uncovered(covered, sketches)
-        errors = [(self._with_prompts(sketch, uncovered), error) for sketch, error in errors]
+        errors = [
+            (s if isinstance(e, SharedNameError) else self._with_hidden_files(s, uncovered), e)
+            for s, e in errors
+        ]
         results = self._against_base(heads, bases, covered, errors)
         self.notices += self._near_misses()
         run = {result.path for result in results if result.head}
@@ -268,23 +273,21 @@ class _Comparison:
             return True
         return False
 
-    def _with_named_files(self, sketch: Sketch) -> Sketch:
-        """Return a broken contract with each changed file that its text names: what it refers to
-        may stand behind the mistake."""
+    def _with_hidden_files(self, sketch: Sketch, uncovered: Sequence[str]) -> Sketch:
+        """Return a broken contract with what may stand behind its mistake: each changed file that
+        its text names, and each changed prompt without a contract if its own is not known."""
+        if sketch.is_foreign:
+            return sketch
         try:
             text = read_text(self.change.head, sketch.file)
         except UnreadableError:
-            return sketch
-        named = {path for path in self.changed if path.rpartition("/")[2] in text}
-        return replace(sketch, closure=sketch.closure | named)
-
-    def _with_prompts(self, sketch: Sketch, uncovered: Sequence[str]) -> Sketch:
-        """Return a broken contract whose prompt is not known with each changed prompt that has no
-        contract, because it may be its own."""
+            text = ""
+        paths = (word.rstrip(".") for word in _LIKE_A_PATH.findall(text))
+        words = {path.rpartition("/")[2] for path in paths}
+        named = {path for path in self.changed if path.rpartition("/")[2] in words}
         is_known = sketch.prompt is not None and prompt_file(sketch.prompt) in self.after
-        if sketch.is_foreign or is_known:
-            return sketch
-        return replace(sketch, closure=sketch.closure | {*map(prompt_file, uncovered)})
+        hidden = named if is_known else named.union(map(prompt_file, uncovered))
+        return replace(sketch, closure=sketch.closure | hidden)
 
     def _near_misses(self) -> tuple[str, ...]:
         """Return notices about files that the change adds, and not about older ones."""

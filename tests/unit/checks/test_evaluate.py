@@ -194,6 +194,11 @@ class TestProblems:
             "add `expected` to the fixture, or move the check to the fixtures with `expected`"
         ]
 
+    def test_a_misspelt_column_of_expected_answers_is_a_question(self):
+        fixtures = (Fixture("a", {"expeced": "x"}),)
+        (found,) = problems_of(contract(spec("equals", value="{{ expected }}"), fixtures=fixtures))
+        assert "did you mean `expeced`? If not, add `expected` to the fixture" in found
+
     def test_a_value_of_the_wrong_type_in_each_fixture_is_one_problem(self):
         fixtures = tuple(Fixture(f"f{n}", {}, expected=f"x{n}") for n in range(8))
         check = spec("contains", values="{{ expected }}")

@@ -423,6 +423,15 @@ def test_what_a_contract_that_was_broken_before_names_is_not_tested(
     assert changed in reason.text
 
 
+@pytest.mark.parametrize("added", ["a", "notes/other.md", "lib/b.py", "contracts/new.jsonl"])
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_file_that_is_no_prompt_does_not_concern_a_broken_contract(text: str, added: str) -> None:
+    files = {**FILES, "contracts/a.yaml": text}
+    head = {**files, added: "A text of several words."}
+    affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+    assert names(affected) == []
+
+
 @pytest.mark.parametrize("text", BROKEN)
 @pytest.mark.parametrize("note", ["# mended?\n", "\n"])
 def test_who_edits_a_broken_contract_is_told(text: str, note: str) -> None:
