@@ -109,6 +109,9 @@ def test_bad_input_is_explained_before_any_call(
 def test_a_model_that_the_policy_does_not_allow_is_named(repository: GitRepository) -> None:
     code, found = run(repository, "--from", OLD, "--to", "anthropic/claude-haiku-4-5")
     assert (code, found["chosen"]) == (3, None)
+    page = (repository.path.parent / "out/migration.md").read_text("utf-8")
+    assert "Nothing was measured" in page
+    assert "No fixture changes" not in page
     assert "does not allow the model" in found["candidates"][0]["why"]
 
 

@@ -13,7 +13,6 @@ from gatekeeper.reports.document import (
     Cell,
     Document,
     Paragraph,
-    Quote,
     Section,
     Strong,
     Table,
@@ -21,6 +20,7 @@ from gatekeeper.reports.document import (
     code,
     columns,
     joined,
+    sentence,
 )
 
 _NAME = 80
@@ -81,15 +81,15 @@ def _comparison(found: Migration) -> Iterator[Block]:
     if rows:
         yield Table(titles, rows)
     for notice in found.notices:
-        yield Paragraph(Quote(notice), "quiet")
+        yield Paragraph(sentence(notice), "quiet")
     for candidate in found.candidates:
         if candidate.why:
-            yield Paragraph((code(candidate.model, _NAME), ": ", Quote(candidate.why)), "fail")
+            yield Paragraph((code(candidate.model, _NAME), ": ", sentence(candidate.why)), "fail")
         for contract in candidate.result.contracts if candidate.result else ():
             worst = next((r for r in contract.reasons if r.verdict == contract.verdict), None)
             if worst and contract.verdict != "pass":
                 about = code(candidate.model, _NAME), ", ", code(contract.name, _NAME), ": "
-                yield Paragraph((*about, Quote(worst.text)), "quiet")
+                yield Paragraph((*about, sentence(worst.text)), "quiet")
 
 
 def _row(candidate: Candidate, contract: ContractResult) -> Sequence[Any]:
@@ -129,8 +129,10 @@ def _fixtures(found: Migration) -> Iterator[Block]:
     ]
     if rows:
         yield Table(("new model", "contract", "broke", "fixed"), rows)
-    else:
+    elif any(candidate.result for candidate in found.candidates):
         yield Paragraph("No fixture changes.")
+    else:
+        yield Paragraph("Nothing was measured.")
 
 
 def _named(contract: ContractResult, change: str) -> Any:
