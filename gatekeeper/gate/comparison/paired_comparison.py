@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.plan.plan import Evaluation
+from gatekeeper.gate.results.result import WEIGHTED
 from gatekeeper.gate.samples.outcomes import ARMS, aggregate
 from gatekeeper.stats.paired.sequential import SequentialResult, SequentialTest, Stop
 from gatekeeper.stats.paired.sign_flip import sign_flip_test
@@ -196,7 +197,7 @@ class Comparison:
     def measure(self) -> str:
         """Return what the test compares beyond passes of inputs, for its name; empty if nothing."""
         of_scores = " of scores" if self.graded else ""
-        return f"{of_scores}, weighted by category" if self._weights else of_scores
+        return f"{of_scores}, {WEIGHTED}" if self._weights else of_scores
 
     @property
     def scores(self) -> tuple[float, float] | None:

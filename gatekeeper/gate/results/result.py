@@ -208,6 +208,10 @@ class Difference:
     interval: ConfidenceInterval | None
 
 
+WEIGHTED = "weighted by category"
+"""How the method of a comparison ends that counts categories by the mix of production."""
+
+
 @dataclass(frozen=True, slots=True)
 class PairedResult:
     """Base against head on the same fixtures; duplicates of one input count once.
@@ -273,6 +277,11 @@ class PairedResult:
     """The category of the fixtures that were compared; None for all inputs."""
     slices: tuple[PairedResult, ...] = ()
     """The comparison of each category that is decided by itself."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether `difference` weights the categories, which the rates of the arms do not."""
+        return self.method.endswith(WEIGHTED)
 
     @property
     def units(self) -> int:

@@ -15,6 +15,7 @@ from gatekeeper.contract.values.objectives import label_of, measure_of
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.decision.unit_words import likely, paired_p_value, size_of
 from gatekeeper.gate.results.result import (
+    WEIGHTED,
     ArmResult,
     ContractResult,
     GateResult,
@@ -213,6 +214,7 @@ def _difference(contract: ContractResult) -> Cell:
         lines = [size, *(["early estimate"] if note else [])]
     else:
         lines = [*filter(None, (difference(paired), likely(paired)))]
+        lines += [WEIGHTED] if paired.weighted else []
     lines += [
         f"judges: {found.base_preferred:,} for base, {found.head_preferred:,} for head"
         for found in contract.preferences

@@ -19,6 +19,7 @@ from gatekeeper.gate.decision.unit_words import (
     size_of,
 )
 from gatekeeper.gate.results.result import (
+    WEIGHTED,
     ArmResult,
     ContractResult,
     GateResult,
@@ -261,7 +262,8 @@ def _size(paired: PairedResult) -> str:
         size, *note = early_size(paired).split(", ")
         return f"**{size}**" + "".join(f" ({text})" for text in note)
     interval = likely(paired)
-    label = f" (95\u00a0% interval {interval})" if interval else ""
+    weighted = f" {WEIGHTED}" if paired.weighted else ""
+    label = weighted + (f" (95\u00a0% interval {interval})" if interval else "")
     return f"**{difference(paired)}**{label}"
 
 

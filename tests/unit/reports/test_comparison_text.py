@@ -205,3 +205,14 @@ def test_arms_that_are_not_known_are_left_out() -> None:
     assert "Base said:" not in comment
     unpriced = replace(contract, head=examples.arm(0, 9, cost_per_call_usd=None))
     assert "latency p95 812 ms, cost unknown" in comment_of(examples.result(unpriced))
+
+
+def test_a_difference_that_weights_categories_says_so_beside_the_plain_rates() -> None:
+    contract = examples.failing_contract()
+    assert contract.paired
+    plain = contract.paired
+    mixed = replace(plain, method="exact sign-flip test, weighted by category")
+    result = examples.result(replace(contract, paired=mixed))
+    assert "**−20 points** weighted by category (95 % interval [" in _lead(result)
+    assert "<br>weighted by category |" in comment_of(result)
+    assert "weighted by category" not in _lead(examples.result(contract))
