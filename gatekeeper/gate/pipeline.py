@@ -135,8 +135,8 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     agreements = judge_agreements(work.jobs, watches.outcomes)
     if work.kind == "run":
         contracts = [_merged_already(contract) for contract in contracts]
-    names = [contract.name for contract in work.affected.contracts]
-    contracts = sorted(contracts, key=lambda contract: names.index(contract.name))
+    order = {contract.name: n for n, contract in enumerate(work.affected.contracts)}
+    contracts.sort(key=lambda contract: order.get(contract.name, len(order)))
     return Measurement(
         kind=work.kind,
         head_sha=work.head_sha,
