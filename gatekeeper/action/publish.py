@@ -416,24 +416,15 @@ def _show_on_commit(
         _say_warning(f"{error}. {advice}", settings)
     try:
         if settings.check_run and not answer.is_held:
-            api.publish_check_run(_check_run(answer, settings, activity.head_sha))
+            # A button of a check run starts no workflow on a commit that GitHub Actions tests.
+            again = f"To test again, open [the run]({settings.run_url}) and choose **Re-run jobs**."
+            text = f"{again} A branch rule requires the job, not this page.\n\n{answer.comment}"
+            passed, url = answer.exit_code == 0, settings.run_url
+            name, sha = settings.check_run, activity.head_sha
+            run = CheckRun(name, sha, passed, answer.title, text, url, answer.annotations)
+            api.publish_check_run(run)
     except PublishError as error:
         _say_warning(f"{error}. If you do not want a check run, remove `check-run`", settings)
-
-
-def _check_run(answer: Answer, settings: ActionInputs, sha: str) -> CheckRun:
-    # GitHub starts no workflow for a button of a check run on a commit that its actions test.
-    url = settings.run_url
-    again = f"To test again, open [the run]({url}) and choose **Re-run jobs**. " if url else ""
-    return CheckRun(
-        name=settings.check_run,
-        sha=sha,
-        passed=answer.exit_code == 0,
-        title=answer.title,
-        text=f"{again}A branch rule requires the job, not this page.\n\n{answer.comment}",
-        details_url=url,
-        annotations=answer.annotations,
-    )
 
 
 def _end_replaced(

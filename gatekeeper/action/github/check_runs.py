@@ -46,43 +46,35 @@ class CheckRunApi(PullRequestApi):
         """Create the check run, with its annotations in batches. A repeated call adds nothing
         twice. Raises PublishError."""
         found = [_annotation(a) for a in run.annotations if a.path is not None]
-        batches = [
-            found[at : at + ANNOTATIONS_A_REQUEST]
-            for at in range(0, len(found), ANNOTATIONS_A_REQUEST)
-        ]
-        number = self._create(run, *batches[:1])
-        for already, batch in enumerate(batches[1:], start=1):
-            self._add(number, run, batch, already * ANNOTATIONS_A_REQUEST)
-
-    def _create(self, run: CheckRun, annotations: Sequence[Any] = ()) -> int:
-        own = secrets.token_hex(16)
+        own, named = secrets.token_hex(16), quote(run.name, safe="")
         body = {
             "name": run.name,
             "head_sha": run.sha,
             "external_id": own,
             "status": "completed",
             "conclusion": "success" if run.passed else "failure",
-            "output": _output(run, annotations),
+            "output": _output(run, found[:ANNOTATIONS_A_REQUEST]),
         }
         body |= {"details_url": run.details_url} if run.details_url else {}
-        named = f"commits/{run.sha}/check-runs?check_name={quote(run.name, safe='')}"
 
         def known() -> Any:
-            every = self._ask("GET", named)["check_runs"]
-            return next((found for found in every if found["external_id"] == own), None)
+            every = self._ask("GET", f"commits/{run.sha}/check-runs?check_name={named}")
+            return next((c for c in every["check_runs"] if c["external_id"] == own), None)
 
         def create() -> Any:
             return self._ask("POST", "check-runs", input=body)
 
-        return int(self._once("create the check run", _PERMISSION, create, known)["id"])
+        made = self._once("create the check run", _PERMISSION, create, known)
+        for at in range(ANNOTATIONS_A_REQUEST, len(found), ANNOTATIONS_A_REQUEST):
+            self._add(f"check-runs/{made['id']}", run, found, at)
 
-    def _add(self, number: int, run: CheckRun, annotations: Sequence[Any], already: int) -> None:
-        place, sent = f"check-runs/{number}", {"output": _output(run, annotations)}
+    def _add(self, place: str, run: CheckRun, annotations: Sequence[Any], at: int) -> None:
+        sent = {"output": _output(run, annotations[at : at + ANNOTATIONS_A_REQUEST])}
         self._once(
             "add to the check run",
             _PERMISSION,
             lambda: self._ask("PATCH", place, input=sent),
-            lambda: self._ask("GET", place)["output"]["annotations_count"] > already or None,
+            lambda: self._ask("GET", place)["output"]["annotations_count"] > at or None,
         )
 
 

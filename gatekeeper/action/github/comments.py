@@ -97,17 +97,11 @@ def publish_progress(
         return
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
     shown = f"{PROGRESS}> [!NOTE]\n{quoted}{PROGRESS}"
-    if existing is None:
-        _put(api, number, marker, marked_body([marker, head_marker(head_sha)], shown), None)
-        return
-    first, *rest = _SHOWN_PROGRESS.sub("", existing.body).splitlines(keepends=True)
-    _put(
-        api,
-        number,
-        marker,
-        first + shown + cut("".join(rest), COMMENT_LIMIT - len(first + shown), CUT_NOTE),
-        existing,
-    )
+    before = existing.body if existing else f"{marker}\n{head_marker(head_sha)}\n"
+    first, *rest = _SHOWN_PROGRESS.sub("", before).splitlines(keepends=True)
+    top = first + shown
+    body = top + cut("".join(rest), COMMENT_LIMIT - len(top), CUT_NOTE)
+    _put(api, number, marker, body, existing)
 
 
 _SHOWN_PROGRESS = re.compile(f"{PROGRESS}.*?{PROGRESS}", re.DOTALL)

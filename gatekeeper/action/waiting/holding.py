@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gatekeeper.action.activities import CheckActivity, Job, Run
-from gatekeeper.action.checkout import install_requirements
+from gatekeeper.action.activities import CheckActivity, Job, Run, plan
 from gatekeeper.action.events import CheckPullRequest
-from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.reports.document import Words, code
 
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import RunEstimate
+
+
+_THEN = (
+    ". The test starts if the workflow's `pull_request` has the type `{}`; if not, run this job "
+    "again."
+)
 
 
 def what_holds(job: Job, activity: CheckActivity | Run) -> Iterator[Words]:
@@ -32,22 +36,15 @@ def what_holds(job: Job, activity: CheckActivity | Run) -> Iterator[Words]:
     state = job.api.pull_request(activity.number)
     if state.is_draft and job.settings.on == "ready":
         draft = "The pull request is a draft: mark it as ready for review"
-        yield _release(draft, "ready_for_review")
+        yield draft, _THEN.format("ready_for_review")
     if label and label.casefold() not in map(str.casefold, state.labels):
         missing = ("The pull request does not have the label ", code(label), ": add the label")
-        yield _release(missing, "labeled")
-
-
-def _release(what: Words, event: str) -> Words:
-    started = f". The test starts if the workflow's `pull_request` has the type `{event}`; if not"
-    return (what, f"{started}, run this job again.")
+        yield missing, _THEN.format("labeled")
 
 
 def forecast(job: Job, activity: CheckPullRequest) -> RunEstimate:
     """Return what the check would take. Raises ContractError and UsageError as the check does."""
     from gatekeeper.runs.library.affected import forecast_change
 
-    change = job.checkout.change(activity)
-    policy, _ = policy_in_force(change)
-    install_requirements(job.settings.requirements, change.base)
-    return forecast_change(change, policy, job.settings.contracts)
+    change, work = plan(job, activity)
+    return forecast_change(change, work.policy, job.settings.contracts)

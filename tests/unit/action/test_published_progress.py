@@ -109,7 +109,8 @@ def test_a_comment_is_written_after_a_minute_and_every_half_minute(
     assert bodies(github) == []
     run.at(61)
     ((body, edits),) = bodies(github)
-    assert body.startswith(f"{MARK}\n<!-- gatekeeper-head:{HEAD} -->\n")
+    assert body.startswith(f"{MARK}\n<!-- gatekeeper-progress -->\n> [!NOTE]\n> ⏳ ")
+    assert f"<!-- gatekeeper-head:{HEAD} -->\n" in body
     assert "⏳ **[Testing `aaaaaaaaaa`](https://ci.invalid/1)**: 4 of 400 calls" in body
     assert "cost 0.040 USD" in body
     assert "If it is still here at 2026-05-04 12:30 UTC, the run has died" in body
