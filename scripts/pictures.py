@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,9 @@ code { background: #eff1f3; padding: 2px 5px; border-radius: 6px; font: 86% "Dej
 pre { background: #f6f8fa; padding: 10px; border-radius: 6px }
 pre code { background: none; padding: 0 }
 details { margin: 8px 0 }
+blockquote { margin: 8px 0; padding: 0 14px; border-left: 4px solid }
+blockquote * { color: #1f2328 }
+.caution { color: #d1242f } .warning { color: #9a6700 } .tip { color: #1a7f37 }
 sub { color: #59636e; font-size: 12px; vertical-align: baseline }
 """
 
@@ -158,6 +162,8 @@ def take_site() -> None:
 def take(name: str, comment: str, *, height: int, folds_open: int) -> None:
     html = MarkdownIt("commonmark").enable("table").render(comment)
     html = html.replace("<details>", "<details open>", folds_open)
+    alert = r"<blockquote>\s*<p>\[!(\w+)\]"  # only GitHub draws these
+    html = re.sub(alert, lambda a: f'<blockquote class="{a[1].lower()}"><p>', html)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         page.write_text(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{html}", "utf-8")
