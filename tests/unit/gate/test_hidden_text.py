@@ -83,12 +83,15 @@ def sent(work: Work) -> list[str]:
 
 
 def shown(found: Change, policy: Policy = PLAIN) -> bool:
-    """Whether head is refused, or the model gets the worse text."""
+    """Whether head is refused, the model gets the worse text, or the result says that a contract
+    that could not run before leaves it untested."""
     try:
         work = plan_check(found, policy)
     except ContractError:
         return True
-    return any(WORSE in text for text in sent(work))
+    return any(contract.broken for contract in work.affected.contracts) or any(
+        WORSE in text for text in sent(work)
+    )
 
 
 def edited(text: str, tail: str) -> str:
