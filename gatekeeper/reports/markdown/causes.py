@@ -1,4 +1,4 @@
-"""Names the causes that failures share, across contracts: one sentence before single examples."""
+"""Names the causes that failures share, across contracts, before single examples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gatekeeper.reports.words.ranking import by_severity
 _MOST, _MOST_CONTRACTS = 3, 3
 _MESSAGE = 160
 # What differs between messages of one shape: numbers, and what is quoted.
-_DIFFERS = re.compile(r"\d[\d.,]*|'[^']*('|$)|\"[^\"]*(\"|$)|“[^”]*(”|$)|`[^`]*(`|$)")
+_DIFFERS = re.compile(r"\d[\d.,]*|'[^']*('|$)|\"(\\.|[^\"\\])*(\"|\\?$)|“[^”]*(”|$)|`[^`]*(`|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,23 @@ def shared_causes(result: GateResult) -> str:
     if not shown:
         return ""
     several = len({failure.contract for group in groups for failure in group}) > 1
-    said = "; ".join(_said(group, result, several=several) for group in shown)
+    said = [_said(group, result, several=several) for group in shown]
     left = sum(map(len, groups)) - sum(map(len, shown))
-    rest = " 1 more fails for another cause." if left == 1 else ""
-    rest = f" {left:,} more fail for other causes." if left > 1 else rest
-    return f"**Same cause:** {said}{'' if said.endswith(('.', '…')) else '.'}{rest}"
+    if left:
+        said.append(
+            f"{left:,} more {'fails for another cause' if left == 1 else 'fail for others'}"
+        )
+    if len(said) == 1:
+        return f"**Same cause:** {said[0]}"
+    return "\n".join(["**Same cause:**", "", *(f"- {line}" for line in said)])
 
 
 def _said(group: Sequence[_Failure], result: GateResult, *, several: bool) -> str:
     first, on = group[0], numbers.count(len(group), "fixture")
-    if several:
-        counts = Counter(failure.contract for failure in group).most_common()
+    counts = Counter(failure.contract for failure in group).most_common()
+    if several and len(counts) == 1:
+        on = f"{on} of {code(first.contract, 60)}"
+    elif several:
         named = [f"{code(name, 60)} {count:,}" for name, count in counts[:_MOST_CONTRACTS]]
         more = len(counts) - len(named)
         named += [f"{more:,} more"] if more else []
@@ -66,7 +72,8 @@ def _said(group: Sequence[_Failure], result: GateResult, *, several: bool) -> st
         what = f"{Names(first.contract, result.links).check(first.check, 60)} fails"
     message = commonprefix([failure.message for failure in group])  # noqa: RUF071
     if any(failure.message != message for failure in group):
-        message = message.rstrip(" '\"“`:([{,;") + "…"
+        message = message.rstrip(" '\"“`:([{,;\\") + "…"
+        message += '"' if message.count('"') % 2 else ""
     return f"{what} on {on}" + (f": {prose(message, _MESSAGE)}" if len(message) > 1 else "")
 
 

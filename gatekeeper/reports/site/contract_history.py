@@ -211,7 +211,7 @@ def _findings_of_model(contract: Contract | None) -> Iterator[Finding]:
     ends = retirement.find_retirement(contract.target.model) if contract else None
     if ends:
         severity: Severity = "inconclusive" if ends.is_soon(now) else "info"
-        text = f"{ends.text(now)}: {ends.advice}"
+        text = f"{ends.text(now)}: {ends.advice}".replace("`", "")
         yield Finding("retires", severity, text, f"model ends {ends.day}")
 
 

@@ -73,7 +73,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
         found += [
             Column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
             Column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
-            Column("difference", f"Difference{' [95 %]' * interval}", differences),
+            Column("difference", "Difference" + " [95\u00a0%]" * interval, differences),
             Column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
@@ -83,7 +83,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     resources = [_resources(contract) for contract in contracts]
     if any(resources):
         cells = [cell or Cell(_UNKNOWN) for cell in resources]
-        found.append(Column("resources", "Cost and latency [99 %]", cells, is_right=False))
+        found.append(Column("resources", "Cost and latency [99\u00a0%]", cells, is_right=False))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
         found.append(Column("budget", "Budget left", [_budget_left(c) for c in contracts]))
     return tuple(found)

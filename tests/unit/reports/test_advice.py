@@ -141,7 +141,7 @@ def test_the_table_shows_what_a_limit_decides(
     assert "| Cost and latency [99 %] |" in comment
     assert cell in comment.partition("<details>")[0]
     kept = render_comment(examples.result(_limited("kept")))
-    assert "| Cost and latency [99 %] |" not in kept
+    assert "| Cost and latency [99\u00a0%] |" not in kept
 
 
 @pytest.mark.parametrize("code", ["slo", "regression"])

@@ -49,7 +49,7 @@ def test_a_pass_says_in_one_line_that_nothing_changed() -> None:
     comment = comment_of(examples.result(_with(examples.passing_contract(), LITTLE, SAME)))
     line = "**Cost and latency:** no clear change: tokens 100 → 101, latency p50 300 → 303 ms."
     assert line in comment
-    assert "| Cost and latency [99 %] |" not in comment
+    assert "| Cost and latency [99\u00a0%] |" not in comment
     two = examples.result(
         _with(examples.passing_contract("a"), SAME), _with(examples.passing_contract("b"), SAME)
     )

@@ -1,4 +1,4 @@
-"""One sentence for the failures that have one cause, in however many contracts they are."""
+"""A line for each cause that several failures have, in however many contracts they are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _contract(name: str, *fixtures: FixtureResult) -> ContractResult:
     return replace(examples.failing_contract(name), fixtures=fixtures)
 
 
-def test_failures_of_one_cause_are_one_sentence_across_contracts() -> None:
+def test_failures_of_one_cause_are_one_line_across_contracts() -> None:
     one = _contract(
         "one",
         _fails(0, "valid json", "not JSON: expected value at 1:1; got 'Sure, here'"),
@@ -35,8 +35,8 @@ def test_failures_of_one_cause_are_one_sentence_across_contracts() -> None:
     )
     two = _contract("two", _fails(3, "valid json", 'not JSON: expected value at 1:9; got "It\'s"'))
     said = (
-        "**Same cause:** `valid json` fails on 3 fixtures (`one` 2, `two` 1): not JSON: expected "
-        "value at… 1 more fails for another cause."
+        "**Same cause:**\n\n- `valid json` fails on 3 fixtures (`one` 2, `two` 1): not JSON: "
+        "expected value at…\n- 1 more fails for another cause"
     )
     result = examples.result(one, two)
     assert shared_causes(result) == said
@@ -53,18 +53,28 @@ def test_other_checks_and_other_messages_are_other_causes() -> None:
         _fails(4, "is polite", "has 81 characters, at most 60"),
     ]
     assert shared_causes(examples.result(_contract("one", *fixtures))) == (
-        "**Same cause:** `is short` fails on 2 fixtures: has…; `is polite` fails on 2 fixtures: "
-        "has 8… 1 more fails for another cause."
+        "**Same cause:**\n\n- `is short` fails on 2 fixtures: has…\n- `is polite` fails on 2 "
+        "fixtures: has 8…\n- 1 more fails for another cause"
     )
     single = _contract("one", fixtures[0], fixtures[2])
     assert shared_causes(examples.result(single)) == ""
+
+
+def test_a_quote_in_a_message_is_whole_and_does_not_part_failures() -> None:
+    said = ('not JSON: "The id is \\"A\\""', 'not JSON: "The id is 7"', 'not JSON: "The \\"a"')
+    one = _contract("one", *(_fails(at, "is an order", text) for at, text in enumerate(said)))
+    two = _contract("two", *(_fails(at, "is polite", "too curt") for at in range(3, 5)))
+    assert shared_causes(examples.result(one, two)) == (
+        '**Same cause:**\n\n- `is an order` fails on 3 fixtures of `one`: not JSON: "The…"\n'
+        "- `is polite` fails on 2 fixtures of `two`: too curt"
+    )
 
 
 def test_what_fails_on_base_as_well_or_decides_nothing_is_no_cause() -> None:
     before = [_fails(at, "c", "no", change="same", base_passed=False) for at in range(4)]
     assert shared_causes(examples.result(_contract("one", *before))) == ""
     new = replace(_contract("one", *before), base=None)
-    assert shared_causes(examples.result(new)) == "**Same cause:** `c` fails on 4 fixtures: no."
+    assert shared_causes(examples.result(new)) == "**Same cause:** `c` fails on 4 fixtures: no"
     assert shared_causes(examples.result(replace(new, verdict="pass"), verdict="pass")) == ""
 
 

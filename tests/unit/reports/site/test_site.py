@@ -67,6 +67,7 @@ def test_the_end_of_a_model_is_said(left, severity, monkeypatch):
     assert said.severity == severity
     assert f"retires on {ends.day} (in {left} days)" in said.text
     assert f"--to {ends.successor}" in said.text
+    assert "`" not in said.text  # the page does not draw code in it
 
 
 def test_an_empty_history_and_a_contract_without_a_run(tmp_path):
