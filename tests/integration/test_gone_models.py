@@ -74,6 +74,44 @@ def test_a_pull_request_can_leave_a_model_that_cannot_be_called(
         assert pull.result()["verdict"] == "inconclusive"
 
 
+LOOSER = edited(
+    CONTRACT, '{type: equals, value: "{{ expected }}"}', "{type: not_contains, value: x}"
+)
+FEWER = edited(CONTRACT, "{temperature: 0}", "{temperature: 0}\nslo: {success_rate: 0.2}")
+REQUIRED = "models: [openai/*]\non_weakening: require_waiver\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "policy", "exit_code", "verdict", "said"),
+    [
+        ({FILE: CONTRACT, PROMPT: HARMLESS}, "", 0, "pass", "are tested with the model of this"),
+        ({FILE: LOOSER, PROMPT: BROKEN}, "", 1, "fail", "base contract also applies"),
+        ({FILE: FEWER, PROMPT: BROKEN}, "", 1, "fail", "fixtures broke"),
+        ({FILE: LOOSER}, "", 0, "inconclusive", "base contract also applies"),
+        ({FILE: LOOSER}, REQUIRED, 1, "fail", "requires a maintainer's waiver"),
+    ],
+)
+def test_another_model_does_not_hide_a_worse_prompt_or_looser_checks(
+    head: dict[str, str],
+    policy: str,
+    exit_code: int,
+    verdict: str,
+    said: str,
+    model: OpenAIServer,
+    github: FakeGithub,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    base = {FILE: model_is("github/openai/gpt-4o-mini")}
+    base[".github/gatekeeper.yml"] = policy or "models: [openai/*]\n"
+    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, head, base)
+    assert pull.run_check() == exit_code
+    [comment] = pull.own
+    assert said in comment
+    assert "GitHub Models closed on 2026-07-30" in comment
+    assert pull.result()["verdict"] == verdict
+
+
 SNAPSHOT = "openai/gpt-4o-mini-2024-07-18"
 
 

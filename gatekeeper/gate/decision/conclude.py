@@ -312,7 +312,7 @@ def _contract_result(
         *ended_reasons(summaries, sampled),
         *new_contract_reasons(job, policy),
         *left_reasons(job.left_prompt, policy, job.left_as),
-        *evidence_reasons(own, at_base=job.base is not None),
+        *evidence_reasons(own, at_base=job.keeps_model),
         *weakened_reasons(job, policy),
         *broken_base_reasons(job),
         *(reason for other in others for reason in under_base(other, own)),

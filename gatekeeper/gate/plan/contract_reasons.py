@@ -49,7 +49,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
         return [Reason("weakened", text, "pass")]
     if any(evaluation.contract_from == "base" for evaluation in job.evaluations):
         text = "The contract was weakened, so the base contract also applies."
-        if not any(evaluation.base for evaluation in job.evaluations):
+        if job.keeps_model and not any(evaluation.base for evaluation in job.evaluations):
             text += " Every request is the same as before, so there is nothing to compare."
         return [Reason("weakened", text, "pass")]
     if job.base_problem is not None:

@@ -57,6 +57,7 @@ from gatekeeper.sampling.trials import in_order, plan_trials
 
 if TYPE_CHECKING:
     from gatekeeper.checks.evaluate import Evaluator
+    from gatekeeper.contract.models.faults import ModelFault
     from gatekeeper.contract.templates.structure import NewLine
 
 
@@ -267,7 +268,12 @@ class Job:
         the change does to checks and fixtures."""
         if self.base is None or self.left_prompt or self.successors or self.base_problem:
             return False
-        return not any(evaluation.base for evaluation in self.evaluations)
+        return self.keeps_model and not any(evaluation.base for evaluation in self.evaluations)
+
+    @property
+    def keeps_model(self) -> bool:
+        """Whether base has a contract with the same model."""
+        return self.base is not None and self.base.target.model == self.contract.target.model
 
     @property
     def leaves_messages(self) -> bool:
@@ -366,9 +372,12 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     head, base = affected.head, affected.base
     if head is None:
         raise ValueError("affected.head: a removed contract has nothing to run")
-    lost = _lost_model(base, head)
-    if lost:
-        base, affected = None, replace(affected, base=None, base_target=None)
+    fault = _lost_model(base, head)
+    if base and fault:
+        compared = _called_like(head, base)
+        job = plan_job(replace(affected, base=compared, base_target=None), policy, order_seed)
+        said = f"The model of base cannot be called: {fault.what}. {_INSTEAD[compared is None]}"
+        return replace(job, base=compared and base, notices=(said, *job.notices))
     arms = _arms(affected, head, base)
     differs = base is not None and evaluates_differently(base, head)
     # The base contract is prepared first, so that nothing in head can use up what it needs.
@@ -399,7 +408,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         evaluations=(own, *others),
         weakened=weakened,
         left_prompt=affected.left_prompt,
-        notices=(*lost, *plan_notices(base, head, [o.contract_from for o in others], problem)),
+        notices=plan_notices(base, head, [other.contract_from for other in others], problem),
         left_as=affected.left_as,
         base_problem=problem,
         is_new=affected.is_new,
@@ -410,19 +419,30 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     )
 
 
-def _lost_model(base: Contract | None, head: Contract) -> tuple[str, ...]:
-    """Return a notice if head replaces a model that cannot be called, such as that of a provider
-    that closed: base then has nothing to compare with, and could only end the run."""
+_INSTEAD = (
+    "The prompt and the contract of base are tested with the model of this change.",
+    "Base is not compared: the contract is tested like a new one.",
+)
+
+
+def _lost_model(base: Contract | None, head: Contract) -> ModelFault | None:
+    """Return why base's model cannot be called, such as that of a provider that closed, if head
+    replaces it: base could only end the run."""
     from gatekeeper.providers.models.model_faults import find_model_fault
 
     before = base.target.model if base else head.target.model
     fault = find_model_fault(before) if before != head.target.model else None
-    if fault is None or not fault.certain:
-        return ()
-    return (
-        f"Base is not compared, because its model cannot be called: {fault.what}. The contract is "
-        "tested like a new one.",
-    )
+    return fault if fault and fault.certain else None
+
+
+def _called_like(head: Contract, base: Contract) -> Contract | None:
+    """Return base's contract with the model and the parameters of head's, to which it still
+    applies; None if the prompt is the same and nothing is weaker, so that nothing is left to
+    compare."""
+    target = replace(base.target, model=head.target.model, params=head.target.params)
+    if target_digest(target) == target_digest(head.target) and not weakenings(base, head):
+        return None
+    return replace(base, target=target, own_model=head.own_model, own_params=head.own_params)
 
 
 _BESIDES_TARGET = [one.name for one in fields(Contract) if one.name != "target"]
