@@ -230,6 +230,31 @@ def test_a_refused_prompt_is_no_outage(
         assert (found.text, found.finish_reason) == ("", reason)
 
 
+TOO_FAST = "Request too large for gpt-5-pro on tokens per min (TPM): Limit 30000, Requested 36000."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "rate_limit_exceeded", "message": TOO_FAST},
+        {"code": "server_error", "message": "The prompt is too long in our queue", "param": "input"},
+        {"code": "server_error", "message": "input: the store did not answer"},
+        {"code": None, "message": "Prompt: the context window service is down"},
+        {"code": ["invalid_prompt"], "message": "input"},
+    ],
+)
+def test_an_outage_in_the_words_of_a_refusal_is_no_answer(
+    error: dict[str, Any], server: AnsweringServer
+) -> None:
+    failed = response(status="failed", error=error) | {"output": []}
+    events = (*response_events(failed)[-1:], chunk({"type": "error", **error}))
+    for answer in (Answer(200, failed), *map(stream, events)):
+        server.answer = answer
+        found = ask(replace(asked(PRO), streamed=True), through_litellm=False)
+        assert isinstance(found, CallFailed)
+        assert (found.retryable, found.fatal, found.billable) == (True, False, True)
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_streamed_answer_says_the_same(server: AnsweringServer, name: str) -> None:
     whole = ANSWERS[name]
@@ -311,6 +336,12 @@ BROKEN: dict[str, Answer] = {
     "the last event without a response": stream(chunk({"type": "response.completed"})),
     "an error in the middle": stream(*EVENTS[:4], chunk({"type": "error", "message": "No"})),
     "failed in the middle": stream(*EVENTS[:4], *response_events(response(status="failed"))[-1:]),
+    "the last event with an empty answer": stream(
+        *EVENTS[:-1], *response_events(response(spoken("")))[-1:]
+    ),
+    "the last event with thoughts alone": stream(
+        *EVENTS[:-1], *response_events(response({"type": "reasoning", "summary": []}))[-1:]
+    ),
     "only unknown events": stream(*[chunk({"type": "response.weather"})] * 100),
 }
 

@@ -116,11 +116,14 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         raise UnreadableAnswer("the answer is not a JSON object")
     error = document.get("error")
     if error:
-        # A stream begins before the request is refused, so its status says nothing of that.
-        refused = refused_request(replace(exchange, status=400))
+        # A stream begins before the request is refused, so its status says nothing of that, and the
+        # words of an outage may be those of a refusal: "Request too large … on tokens per min".
+        fields = error if isinstance(error, Mapping) else {}
+        code = encode_json({"error": {"code": fields.get("code")}})
+        refused = refused_request(replace(exchange, status=400, body=code))
         if refused is not None:
             return refused
-        text = error.get("message") if isinstance(error, Mapping) else error
+        text = fields.get("message") if fields else error
         raise UnreadableAnswer(str(text or error))
     return read_chat(model, _as_chat(document), exchange)
 
@@ -206,6 +209,19 @@ _COUNTS = {
 
 
 def _as_chat(document: Mapping[str, Any]) -> dict[str, Any]:
+    said = document.get("usage")
+    usage = said if isinstance(said, Mapping) else {}
+    message = _message(document)
+    whole = "content_filter" if message["refusal"] and message["content"] else "stop"
+    return {
+        "model": document.get("model"),
+        "service_tier": document.get("service_tier"),
+        "choices": [{"message": message, "finish_reason": _reason(document, whole)}],
+        "usage": {name: usage.get(here) for name, here in _COUNTS.items()},
+    }
+
+
+def _message(document: Mapping[str, Any]) -> dict[str, Any]:
     output = list(_objects(document.get("output"), "output"))
     parts = [
         part
@@ -213,21 +229,10 @@ def _as_chat(document: Mapping[str, Any]) -> dict[str, Any]:
         if item.get("type") == "message"
         for part in _objects(item.get("content"), "content")
     ]
-    refusal = "".join(_texts(parts, "refusal", "refusal"))
-    calls = [_call(item) for item in output if str(item.get("type")) in _CALLS]
-    said = document.get("usage")
-    usage = said if isinstance(said, Mapping) else {}
-    message = {
-        "content": "".join(_texts(parts, "output_text", "text")),
-        "refusal": refusal,
-        "tool_calls": calls,
-    }
-    reason = _reason(document, "content_filter" if refusal and message["content"] else "stop")
     return {
-        "model": document.get("model"),
-        "service_tier": document.get("service_tier"),
-        "choices": [{"message": message, "finish_reason": reason}],
-        "usage": {name: usage.get(here) for name, here in _COUNTS.items()},
+        "content": "".join(_texts(parts, "output_text", "text")),
+        "refusal": "".join(_texts(parts, "refusal", "refusal")),
+        "tool_calls": [_call(item) for item in output if str(item.get("type")) in _CALLS],
     }
 
 
@@ -313,6 +318,6 @@ class ResponseStream:
         if not isinstance(response, Mapping):
             raise UnreadableAnswer("the last event of the stream has no `response`")
         made = response.get("status") in ("completed", "incomplete")
-        if self.has_token and made and not response.get("output"):
+        if self.has_token and made and not any(_message(response).values()):
             raise UnreadableAnswer("the last event of the stream does not have the answer")
         self._response, self.is_complete = response, True
