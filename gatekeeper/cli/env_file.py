@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
+from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatekeeper.errors import ContractError, Problem, UsageError
 
+if TYPE_CHECKING:
+    from dotenv.parser import Binding
+
 _MOST_BYTES = 1_000_000
+_LONGEST_VALUE = 32_000
+"""Characters, of up to four bytes: Linux starts no program with a variable of 131,072 bytes."""
 
 
 def use_env_file(path: Path, folder: Path) -> None:
@@ -18,27 +26,50 @@ def use_env_file(path: Path, folder: Path) -> None:
     `folder` is in the repository of the command. Raises UsageError for a file that cannot be read
     or that git tracks, and ContractError for lines that are no variables.
     """
-    from dotenv import dotenv_values
     from dotenv.parser import parse_stream
 
     from gatekeeper.reports.redact import keep_secret
 
     _refuse_tracked(path, folder)
-    text = _read(path)
-    wrong = [
-        binding.original
-        for binding in parse_stream(StringIO(text))
-        if binding.error or (binding.key and (binding.value is None or "\0" in binding.value))
-    ]
+    found = list(parse_stream(StringIO(_read(path))))
+    wrong = [each.original for each in found if each.error or not _is_variable(each)]
     if wrong:
         # The line itself is not quoted: it may be half of a key.
         what, fix = "this is not a variable", "write NAME=value, with quotes around several lines"
         raise ContractError([Problem(str(path), what, fix, _first_line(line)) for line in wrong])
-    values = dotenv_values(stream=StringIO(text))
-    keep_secret(value for value in values.values() if value)
+    values = _values(path, found)
+    keep_secret(filter(None, values.values()))
     for name, value in values.items():
-        if value is not None:
-            os.environ.setdefault(name, value)
+        os.environ.setdefault(name, value)
+
+
+def _is_variable(binding: Binding) -> bool:
+    """Return whether this process can have the variable; true for a comment, which is none."""
+    name, value = binding.key, binding.value
+    return not name or ("=" not in name and value is not None and "\0" not in name + value)
+
+
+def _values(path: Path, found: Iterable[Binding]) -> dict[str, str]:
+    """Return the values by name, with those that they mention as `${NAME}`."""
+    from dotenv.variables import parse_variables
+
+    values: dict[str, str] = {}
+    known, size = ChainMap(values, os.environ), 0
+    for binding in found:
+        if not binding.key:
+            continue
+        written = binding.value or ""
+        short = len(written) <= _LONGEST_VALUE
+        parts = [part.resolve(known) for part in parse_variables(written)] if short else [written]
+        length = sum(map(len, parts))
+        size += length
+        if length > _LONGEST_VALUE or size > _MOST_BYTES:
+            said = f"{binding.key} has more than {_LONGEST_VALUE:,} characters"
+            if size > _MOST_BYTES:
+                said = f"the values have more than {_MOST_BYTES:,} characters"
+            raise UsageError(f"--env-file {path}: {said}; remove what gatekeeper does not need")
+        values[binding.key] = "".join(parts)
+    return values
 
 
 def _first_line(original: tuple[str, int]) -> int:

@@ -52,7 +52,7 @@ def paths_in_repository(location: str, root: Path) -> tuple[str, ...]:
 
     There are two if a link leads to it, and none if it lies outside of the repository.
     """
-    places = {Path(os.path.abspath(location)), Path(location).resolve()}  # noqa: PTH100
+    places = {Path(os.path.abspath(location)), Path(os.path.realpath(location))}  # noqa: PTH100
     roots = {Path(os.path.abspath(root)), root.resolve()}  # noqa: PTH100
     return tuple(
         sorted(

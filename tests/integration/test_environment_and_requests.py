@@ -148,6 +148,8 @@ def test_a_file_that_a_pull_request_could_change_is_refused(
         (['KEY="sk-half-of-a-key-0123456789'], ":1:"),
         (["=sk-half-of-a-key-0123456789"], ":1:"),
         (["A=1\0"], ":1:"),
+        (["A=1", "'A=B'=sk-half-of-a-key-0123456789"], ":2:"),
+        (["A\0B=sk-half-of-a-key-0123456789"], ":1:"),
     ],
 )
 def test_a_line_that_is_no_variable_is_named_and_not_quoted(
@@ -160,7 +162,22 @@ def test_a_line_that_is_no_variable_is_named_and_not_quoted(
     assert "half-of-a-key" not in said
 
 
-@pytest.mark.parametrize("content", [None, b"A=\xff\n", b"A=1\n" * 300_000])
+DOUBLED = b"A0=aaaa\n" + b"".join(b"A%d=${A%d}${A%d}\n" % (n + 1, n, n) for n in range(60))
+MANY = b"A=" + b"a" * 30_000 + b"\n" + b"".join(b"B%d=${A}\n" % n for n in range(2_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        b"A=\xff\n",
+        b"A=1\n" * 300_000,
+        DOUBLED,
+        MANY,
+        b"A=" + b"\xc3\xa4" * 70_000,
+        b"A=" + b"${" * 90_000,
+    ],
+)
 def test_a_file_that_cannot_be_read_is_named(
     content: bytes | None, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +186,21 @@ def test_a_file_that_cannot_be_read_is_named(
         path.write_bytes(content)
     assert run("--env-file", path) == 2
     assert f"--env-file {path}: " in capsys.readouterr().err
+
+
+def test_a_link_that_leads_to_itself_is_named(
+    run: Run, repository: GitRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = repository.path / "loop.env"
+    path.symlink_to(path)
+    assert run("--env-file", path) == 2
+    assert "Too many levels of symbolic links" in capsys.readouterr().err
+
+
+def test_a_value_may_mention_another(run: Run, server: OpenAIServer, tmp_path: Path) -> None:
+    lines = ("PART=0123456789", "OPENAI_API_KEY=sk-composed-${PART}${NONE:-0}")
+    assert run("--env-file", env_file(tmp_path, *lines)) == 0
+    assert server.headers[0]["authorization"] == "Bearer sk-composed-01234567890"
 
 
 def test_the_log_has_what_was_sent_and_answered(

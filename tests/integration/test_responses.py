@@ -237,7 +237,11 @@ TOO_FAST = "Request too large for gpt-5-pro on tokens per min (TPM): Limit 30000
     "error",
     [
         {"code": "rate_limit_exceeded", "message": TOO_FAST},
-        {"code": "server_error", "message": "The prompt is too long in our queue", "param": "input"},
+        {
+            "code": "server_error",
+            "message": "The prompt is too long in our queue",
+            "param": "input",
+        },
         {"code": "server_error", "message": "input: the store did not answer"},
         {"code": None, "message": "Prompt: the context window service is down"},
         {"code": ["invalid_prompt"], "message": "input"},
