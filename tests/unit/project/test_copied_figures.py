@@ -177,3 +177,17 @@ def test_the_paragraph_about_small_suites_has_the_figures_of_the_tables() -> Non
     assert f"5 points are found in {small[7]} %, and 10 points in {small[9]} %" in said
     assert f"5 points are found in {large[7]} %" in said
     assert f"a harmless change takes {rows('50 × 10')[1][1]} calls" in said
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
+def test_both_first_pages_say_what_a_small_suite_finds(page: str) -> None:
+    said = " ".join(
+        read(page).partition("Suites of 30 to 50 fixtures")[2].partition("\n\n")[0].split()
+    )
+    (blocked, calls), found = rows("every fixture passes in 95 %")[:2], rows("40 × 2")
+    assert found[2][1] == "100"
+    assert "always fails" in said
+    assert re.search(rf"blocked in {blocked[5]} % of runs", said)
+    assert re.search(rf"5 points (are|is) found in (only )?{found[0][7]} % of runs", said)
+    if " calls of " in said:
+        assert f"took {calls[5]} calls of {calls[4]}" in said
