@@ -18,6 +18,7 @@ from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure, measure_contracts
 from gatekeeper.gate.results.result import ContractResult, Measurement
 from gatekeeper.gate.work import Work, plan_check
+from gatekeeper.reports.words.headline import headline_text, lead
 from gatekeeper.sampling.cache import live_entries, measured
 
 UNLIMITED = Limits(None, None, None, 8)
@@ -121,6 +122,21 @@ def test_a_harmless_rewording_passes_and_costs_a_few_calls_more() -> None:
     results = [check(Desk(seed))[0] for seed in SEEDS]
     assert Counter(result.exit_code for result in results)[0] >= 19
     assert sum(result.calls.made for result in results) / len(results) <= 1.1 * 160
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fixture_that_a_second_look_excuses_is_not_reported_as_broken(seed: int) -> None:
+    result, found = check(Desk(seed), fixtures=100, samples=1)
+    seemed = [f for f in found.fixtures if f.change == "broke"]
+    assert seemed
+    assert found.verdict == "pass"
+    for fixture in seemed:
+        assert fixture.confirmation
+        assert fixture.confirmation.found == "kept"
+        assert str(fixture.confirmation).startswith("again ")
+        assert "0/0" not in str(fixture.confirmation)
+    assert "broke" not in headline_text(result)
+    assert "these fixtures broke" not in " ".join(lead(result))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -19,7 +19,7 @@ those that seem fixed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from gatekeeper.contract.values.trial import Arm, Outcome, Trial
@@ -207,12 +207,10 @@ class Confirming:
         lifted = self._lifted(self._choose_fixed()[:MOST_FIXED])
         known = {unit: change for unit, change in lifted.items() if change in ("fixed", "kept")}
         changes |= known
+        found = {u: _tallied(self._drawn(u), change or "unknown") for u, change in changes.items()}
+        found |= {u: _tallied(pairs, "kept") for u, pairs in self._cleared(changes)}
         return BrokenFixtures(
-            confirmations={
-                unit: _tallied(self._drawn(unit), changes[unit] or "unknown")
-                for unit in self._units
-                if unit in changes
-            },
+            confirmations={unit: found[unit] for unit in self._units if unit in found},
             maybe_fixed=len(self._choose_fixed()) - len(known),
             level=self._level,
             left_out=self._left_out(suspects),
@@ -300,6 +298,13 @@ class Confirming:
         found = self._that_seem(lambda pair: -pair.kindly, ("suspect", "open"))
         return tuple(sorted(found, key=lambda u: sum(pair.kindly for pair in self._seen(u))))
 
+    def _cleared(self, others: Container[Unit]) -> Iterator[tuple[Unit, list[_Pair]]]:
+        """Yield the units that more samples show not to be suspects, and those samples."""
+        for unit in self._units:
+            screened = self._pairs(unit, self._screening)
+            if unit not in others and screened and self._first_seems_broken(unit):
+                yield unit, screened
+
     def _left_out(self, suspects: Sequence[Unit]) -> int:
         return len(self._that_seem(lambda pair: pair.harshly, ("suspect",))) - len(suspects)
 
@@ -384,12 +389,16 @@ class Confirming:
         if None not in outcomes:
             return _Pair(base, head)
         if repetition in self._screening:
-            seems_broken = sum(p.harshly for p in self._pairs(unit, self._planned)) > 0
+            seems_broken = self._first_seems_broken(unit)
             if base is not seems_broken and base is not None:
                 return _Half(base, head)
             if head is seems_broken:
                 return _Half(base, head)
         return None
+
+    def _first_seems_broken(self, unit: Unit) -> bool:
+        """Return whether the planned samples alone may show head worse."""
+        return sum(pair.harshly for pair in self._pairs(unit, self._planned)) > 0
 
     def _keep(self, outcome: Outcome) -> None:
         trial = outcome.sample.trial

@@ -56,6 +56,7 @@ class Confirmation:
     """The fresh samples of a fixture, or of one of its checks, that seemed to have changed.
 
     `found` is what they show: `kept` if the change was chance, `unknown` if samples are missing.
+    An arm has none if those of the other settled it.
     """
 
     base: Tally
@@ -63,7 +64,11 @@ class Confirmation:
     found: ConfirmedChange
 
     def __str__(self) -> str:
-        shown = f"again {self.base} → {self.head}" if self.base.samples else "not sampled again"
+        arms = [(arm, t) for arm, t in (("base", self.base), ("head", self.head)) if t.samples]
+        shown = "not sampled again"
+        if arms:
+            one = f"{arms[0][1]} on {arms[0][0]}"
+            shown = f"again {one if len(arms) == 1 else f'{self.base} → {self.head}'}"
         return f"{shown}: {_CONFIRMED[self.found]}"
 
 
