@@ -155,7 +155,7 @@ ATTACKS = [
         "a contract that nothing can fail is none, at base as at head",
         {PROMPT_FILE: OTHER},
         contract=ONLY_WARNS,
-        code=2,
+        code=3,
     ),
     Proposal(
         "the contract points to a copy of its prompt",
