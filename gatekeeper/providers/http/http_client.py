@@ -333,19 +333,36 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
         raise
     exchange.latency_ms = response.own_time_ms()
     if is_redirect(response.status):
-        exchange.fault = redirect_refused(response.headers.get("Location", ""))
+        exchange.fault = redirect_refused(_hidden(response.headers.get("Location", ""), exchange))
         raise RequestRefused(exchange.fault)
-    lease = exchange.endpoint.lease.values() if exchange.endpoint else ()
-    for secret in lease:
-        # No variable of the environment holds it, so nobody else would know that it is one.
-        body = body.replace(secret.encode(), b"***")
+    if exchange.endpoint and exchange.endpoint.lease:
+        body = _hidden(_plain(body).decode("latin-1"), exchange).encode("latin-1")
     exchange.body = body if response.status < 400 else body[:MAX_ERROR_BYTES]
+
+
+def _hidden(text: str, exchange: Exchange) -> str:
+    """Return the text without the credential of the call. No variable of the environment holds it,
+    so nobody else would know that it is one."""
+    for secret in exchange.endpoint.lease.values() if exchange.endpoint else ():
+        text = text.replace(secret, "***")
+    return text
+
+
+def _plain(body: bytes) -> bytes:
+    """Return JSON without escapes of characters that need none."""
+    if b"\\" not in body:
+        return body
+    try:
+        return json.dumps(json.loads(body)).encode()
+    except (ValueError, RecursionError):
+        return body
 
 
 async def _read_content(response: _TimedResponse, exchange: Exchange) -> bytes:
     """Return the answer, joined if it is streamed. A server may answer a streaming request without
     a stream, above all with an error."""
-    parts, encoding = response.content.iter_any(), response.headers.get("Content-Encoding", "")
+    parts = response.content.iter_any()
+    encoding = _hidden(response.headers.get("Content-Encoding", ""), exchange)
     if exchange.sink is not None and response.status < 300:
         async for part in unpack(parts, encoding, MAX_RESULTS_BYTES):
             if part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -242,6 +243,31 @@ def test_a_model_that_repeats_its_credential_does_not_get_it_into_a_report(cloud
     assert answered.text == "I got Bearer ***."
     clouds.hosts["unit.openai.azure.com"] = lambda sent: reply({"error": str(sent.headers)}, 400)
     assert "azure-access" not in str(ask(asked(AZURE), through_litellm=False))
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(character):04x}" for character in text)
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda got: Reply(200, json.dumps(CHAT).replace("yes", escaped(got)).encode()),
+        lambda got: Reply(400, f'{{"error": {{"message": "{escaped(got)}"}}}}'.encode()),
+        lambda got: Reply(307, b"", {"Location": f"https://{got}/x"}),
+        lambda got: Reply(200, b"{}", {"Content-Encoding": got}),
+    ],
+    ids=["escaped", "an error", "a redirect", "a packing"],
+)
+def test_a_credential_is_hidden_in_every_form_of_an_answer(
+    repeat: Callable[[str], Reply], clouds: Clouds
+) -> None:
+    clouds.hosts["unit.openai.azure.com"] = lambda sent: repeat(
+        sent.headers["Authorization"].removeprefix("Bearer ")
+    )
+    answered = str(ask(asked(AZURE), through_litellm=False))
+    assert "***" in answered
+    assert "azure-access" not in answered
 
 
 def test_a_key_is_used_rather_than_the_identity(
