@@ -89,7 +89,10 @@ class Tools:
 
     def _inside(self, path: str) -> Path:
         root = self._root()
-        found = (root / path).resolve()
+        try:
+            found = (root / path).resolve()
+        except (RuntimeError, ValueError):  # a link to itself, a null byte
+            found = Path()
         if not found.is_relative_to(root):
             raise UsageError(f"{path}: is not in the repository; name a file of the repository")
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -159,6 +160,9 @@ def test_no_check_writes_where_a_link_of_the_repository_leads(
         ("explain", {"result": "words.md"}, "is not JSON"),
         ("explain", {}, "cannot be read"),
         ("validate", {"paths": ["../words.yaml"]}, "is not in the repository"),
+        ("validate", {"paths": ["a\0b"]}, "is not in the repository"),
+        ("explain", {"result": "loop"}, "is not in the repository"),
+        ("explain", {"result": "pipe"}, "cannot be read (not a file)"),
         ("check", {"contract": ["other"]}, "no contract has the name 'other'"),
         ("affected", {"contract": ["other"]}, "no contract has the name 'other'"),
     ],
@@ -167,6 +171,8 @@ def test_what_cannot_be_used_is_an_error_for_the_agent(
     repository, tmp_path, tool, given, said
 ) -> None:
     (repository.path / "link").symlink_to(tmp_path)
+    (repository.path / "loop").symlink_to("loop")
+    os.mkfifo(repository.path / "pipe")
     (text,) = talk(make_server(repository.path, None), (tool, given))
     assert said in text
     assert "Traceback" not in text

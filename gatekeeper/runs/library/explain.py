@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.described.next_steps import next_steps
 from gatekeeper.reports.formats.result_json import result_document, result_schema
+from gatekeeper.runs.answers.files import read_own_file
 from gatekeeper.runs.library.arguments import AnyPath
 
 
@@ -27,7 +29,8 @@ def explain(result: GateResult | AnyPath) -> dict[str, Any]:
     path = Path(result)
     path = path / "result.json" if path.is_dir() else path
     try:
-        document = json.loads(path.read_text("utf-8"))
+        # A link may lead to it, but a pipe would never end.
+        document = json.loads(read_own_file(Path(os.path.realpath(path))))
     except OSError as error:
         why = error.strerror or error
         raise UsageError(f"{path}: cannot be read ({why}); name the result.json of a run") from None

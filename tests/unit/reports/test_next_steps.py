@@ -126,6 +126,19 @@ def test_what_is_no_result_is_refused_with_the_place(tmp_path: Path, text, said)
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero"])
+def test_a_device_is_no_file(device: str) -> None:
+    with pytest.raises(UsageError, match="not a file"):
+        gatekeeper.explain(device)
+
+
+def test_a_link_may_lead_to_the_result(tmp_path: Path) -> None:
+    made = result(failing_contract())
+    (tmp_path / "run.json").write_text(render_result(made), "utf-8")
+    (tmp_path / "result.json").symlink_to("run.json")
+    assert gatekeeper.explain(tmp_path) == gatekeeper.explain(made)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing\.json: cannot be read"):
         gatekeeper.explain(tmp_path / "nothing.json")
