@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -53,15 +53,21 @@ Run = RunPush | RunFull
 class Job:
     """The job that runs: its inputs, GitHub, and where its commits come from.
 
-    A job that `is_held` pays for nothing beside its check, which costs nothing either. `follow`
-    shows on GitHub how far a check is, for at most so many minutes; None shows nothing.
+    A job that `is_held` pays for nothing beside its check, which costs nothing either. One that
+    `is_shown` says on GitHub how far its check is.
     """
 
     settings: ActionInputs
     api: RepositoryApi
     checkout: Checkout
     is_held: bool = False
-    follow: Callable[[CheckActivity, float | None], TerminalProgress] | None = None
+    is_shown: bool = False
+
+
+def _progress(job: Job, activity: CheckActivity, policy: Policy) -> TerminalProgress:
+    from gatekeeper.action.waiting.progress import PublishedProgress
+
+    return PublishedProgress(job.settings, job.api, activity, policy.limits.minutes)
 
 
 def result_of(job: Job, activity: CheckActivity | Run) -> GateResult:
@@ -92,7 +98,7 @@ def check(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> GateR
         # Most pull requests touch no prompt, and need not load what reads a history.
         history=history_of(job, work.policy) if work.trials else None,
         cache=cache,
-        progress=job.follow(activity, work.policy.limits.minutes) if job.follow else None,
+        progress=_progress(job, activity, work.policy) if work.trials and job.is_shown else None,
         waivers=waivers,
         notices=notices,
         trusted=trusted,

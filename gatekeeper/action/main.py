@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,6 @@ from gatekeeper.action.publish import (
     tell_issues,
 )
 from gatekeeper.action.waiting.holding import forecast, what_holds
-from gatekeeper.action.waiting.progress import PublishedProgress
 from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
 from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as_told
 from gatekeeper.reports.escape import code
@@ -147,7 +145,7 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     forget_reports(out, f"input out: {settings.out}")
     forget_proposals(proposals_folder(settings.workspace, settings.out))
     with Checkout(settings) as checkout:
-        job = Job(settings, api, checkout, follow=partial(PublishedProgress, settings, api))
+        job = Job(settings, api, checkout, is_shown=True)
         holds = tuple(what_holds(job, activity))
         if holds and isinstance(activity, CheckPullRequest):
             estimate = forecast(job, activity)

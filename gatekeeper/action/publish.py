@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -113,6 +112,8 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
 def _silence() -> Iterator[Sequence[logging.LogRecord]]:
     """Keep apprise's log, which contains addresses and answers, and so may hold secrets, to itself.
     Yields its warnings."""
+    from logging.handlers import BufferingHandler
+
     logger, kept = logging.getLogger("apprise"), BufferingHandler(1_000)
     kept.setLevel(logging.WARNING)
     before = logger.handlers, logger.propagate

@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gatekeeper.errors import UsageError, WriteError
-from gatekeeper.providers.http.http_client import Exchange, Headers, watched_exchanges
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.answers.files import write_line
+
+if TYPE_CHECKING:
+    from gatekeeper.providers.http.http_client import Exchange, Headers
 
 _MOST = 1_000_000
 """Bytes of a request or an answer; a batch may have a thousand times as many."""
@@ -38,6 +40,8 @@ def logged_requests(path: Path | None) -> Iterator[list[str]]:
     if path is None:
         yield notices
         return
+    from gatekeeper.providers.http.http_client import watched_exchanges
+
     file = _open(path)
 
     def write(method: str, url: str, sent: Headers, body: bytes, *said: Any) -> None:

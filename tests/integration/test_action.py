@@ -92,6 +92,7 @@ def test_a_change_without_prompts_is_quiet(
     assert github.comments[7] == []
     assert model.requests == []
     heavy = "apprise httpx jinja2 jsonschema litellm numpy pydantic rich scipy sqlalchemy"
+    heavy += " aiohttp asyncio concurrent.futures"
     program = "import sys; from gatekeeper.action import main; main.main(); "
     program += f"sys.exit(','.join(set('{heavy}'.split()) & set(sys.modules)) or None)"
     again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

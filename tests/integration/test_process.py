@@ -29,6 +29,7 @@ from support.recorded_repository import (
 from gatekeeper.cli.main import main
 
 HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp", "rich", "jsonschema")
+HEAVY += ("aiohttp", "asyncio", "concurrent.futures")
 MEASURING = ("gatekeeper.gate.measuring.monitor", "gatekeeper.gate.comparison.paired_comparison")
 
 
