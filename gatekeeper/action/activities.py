@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -34,11 +34,13 @@ from gatekeeper.gate.work import Work, plan_check, plan_push, plan_run
 from gatekeeper.history.stores.store import HistoryStore
 from gatekeeper.history.tampering import refuse_own_history
 from gatekeeper.providers.models.keys import waiver_keys
+from gatekeeper.reports.document import Words, code
 from gatekeeper.runs.answers.files import UNFINISHED
 from gatekeeper.runs.execute import execute
 from gatekeeper.runs.run_plan import Keep, MergedWaivers, RunPlan
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.forecast.estimate import RunEstimate
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.answers.kept import KeptAnswers
 
@@ -143,6 +145,43 @@ def plan(job: Job, activity: CheckActivity, names: Sequence[str] = ()) -> tuple[
     work = plan_check(change, policy, names or job.settings.contracts, notices)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return change, replace(work, head_sha=activity.head_sha)
+
+
+# A held check reads contracts and prompts as any other, so it finds mistakes, and calls no model.
+# The job then fails: it is the required check, and one that GitHub skips, or that passes, would let
+# the change merge untested.
+
+
+_THEN = (
+    ". The test starts if the workflow's `pull_request` has the type `{}`; if not, run this job "
+    "again."
+)
+
+
+def what_holds(job: Job, activity: CheckActivity | Run) -> Iterator[Words]:
+    """Yield what keeps the check from calling models, each with what releases it.
+
+    Asks GitHub, because a job that is run again gets the event of its first run. Raises
+    PublishError.
+    """
+    label = job.settings.label
+    if not isinstance(activity, CheckPullRequest) or not (activity.is_draft or label):
+        return
+    state = job.api.pull_request(activity.number)
+    if state.is_draft and job.settings.on == "ready":
+        draft = "The pull request is a draft: mark it as ready for review"
+        yield draft, _THEN.format("ready_for_review")
+    if label and label.casefold() not in map(str.casefold, state.labels):
+        missing = ("The pull request does not have the label ", code(label), ": add the label")
+        yield missing, _THEN.format("labeled")
+
+
+def forecast_check(job: Job, activity: CheckPullRequest) -> RunEstimate:
+    """Return what the check would take. Raises ContractError and UsageError as the check does."""
+    from gatekeeper.runs.library.affected import forecast_change
+
+    change, work = plan(job, activity)
+    return forecast_change(change, work.policy, job.settings.contracts)
 
 
 def _waivers(

@@ -17,8 +17,10 @@ from gatekeeper.action.activities import (
     CheckActivity,
     Job,
     Run,
+    forecast_check,
     found_pull_request,
     result_of,
+    what_holds,
 )
 from gatekeeper.action.alerts import look_back, unmeasured_night
 from gatekeeper.action.checkout import Checkout
@@ -48,7 +50,6 @@ from gatekeeper.action.publish import (
     say_annotations,
     tell_issues,
 )
-from gatekeeper.action.waiting.holding import forecast, what_holds
 from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
 from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as_told
 from gatekeeper.reports.escape import code
@@ -148,7 +149,7 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
         job = Job(settings, api, checkout, is_shown=True)
         holds = tuple(what_holds(job, activity))
         if holds and isinstance(activity, CheckPullRequest):
-            estimate = forecast(job, activity)
+            estimate = forecast_check(job, activity)
             if estimate.worst_cost_usd != 0:
                 return answer_to_hold(holds, estimate, settings)
         result = result_of(replace(job, is_held=bool(holds)), activity)
