@@ -10,12 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated
+
+from annotated_types import Interval, Predicate
 
 from gatekeeper import numbers
 from gatekeeper.gate.results.parts import FixtureResult
-from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, Verdict
+from gatekeeper.reports.markdown.details import broken_fixtures, failing_fixtures
 from gatekeeper.reports.markers import find_state, state_marker
 from gatekeeper.reports.words.headline import ICONS
 
@@ -23,29 +27,39 @@ ROOM = 400
 """Characters of the sentence at most."""
 _MOST = 200
 """Fixtures that a state names. Of more, it says nothing."""
-_FIELDS = ("sha", "verdict", "calls", "cost", "failing", "unknown")
-_KEY = re.compile(r"[0-9a-f]{10}")
-_SHA = re.compile(r"[0-9a-f]{40,64}")
-_ENOUGH = 1e15
+_Sha = Annotated[str, Predicate(re.compile(r"[0-9a-f]{40,64}").fullmatch)]
+_Key = Annotated[str, Predicate(re.compile(r"[0-9a-f]{10}").fullmatch)]
+_Keys = dict[_Key, list[_Key]]
 
-_State = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a comment keeps: `failing` and `unknown` fixtures by contract, None for too many, and
+    the state of the push `before`."""
+
+    sha: _Sha
+    verdict: Verdict
+    calls: Annotated[int, Interval(ge=0, lt=1e15)]
+    cost: Annotated[float, Interval(ge=0, lt=1e15)] | None
+    failing: _Keys | None
+    unknown: _Keys | None
+    before: _State | None = None
 
 
 def state_line(result: GateResult) -> str:
     """Return the hidden line with what `result` found; nothing for a result without contracts."""
     if result.kind != "check" or not result.contracts:
         return ""
-    failing = {_key(c.name): _keys(c, filter(_fails(c), c.fixtures)) for c in result.contracts}
-    unknown = {_key(c.name): _keys(c, filter(_is_open, c.fixtures)) for c in result.contracts}
-    state = {
-        "sha": result.head_sha,
-        "verdict": result.verdict,
-        "calls": result.calls.made,
-        "cost": result.cost_usd,
-        "failing": failing if sum(map(len, failing.values())) <= _MOST else None,
-        "unknown": unknown if sum(map(len, unknown.values())) <= _MOST else None,
-    }
-    return _line(state)
+    return _line(
+        _State(
+            result.head_sha,
+            result.verdict,
+            result.calls.made,
+            result.cost_usd,
+            _few({_key(c.name): _keys(c, _failing(c)) for c in result.contracts}),
+            _few({_key(c.name): _keys(c, filter(_is_open, c.fixtures)) for c in result.contracts}),
+        )
+    )
 
 
 def since_last_push(body: str, before: str, limit: int) -> str:
@@ -60,59 +74,50 @@ def since_last_push(body: str, before: str, limit: int) -> str:
         return body
     if now is None or found is None:
         return _within(f"{body}\n{_line(then)}\n", body, limit)
-    if then["sha"] == now["sha"]:  # the same push was tested again
-        then = then.get("before")
-    if then is None:
+    earlier = then.before if then.sha == now.sha else then  # the same push was tested again
+    if earlier is None:
         return body
-    earlier = {key: value for key, value in then.items() if key != "before"}
-    said = f"{_line({**now, 'before': earlier})}\n\n{_sentence(earlier, now)}"
+    earlier = replace(earlier, before=None)
+    said = f"{_line(replace(now, before=earlier))}\n\n{_sentence(earlier, now)}"
     return _within(f"{body[: found.start()]}{said}{body[found.end() :]}", body, limit)
 
 
 def _sentence(then: _State, now: _State) -> str:
     parts = _changes(then, now)
-    parts.append(f"calls {then['calls']:,} → {now['calls']:,}")
-    if then["cost"] is not None and now["cost"] is not None:
-        parts.append(f"cost {numbers.transition(then['cost'], now['cost'], 'usd')}")
-    verdict = f"{ICONS[then['verdict']]} {then['verdict']}"
-    return f"**Since `{then['sha'][:10]}`** ({verdict}): {', '.join(parts)}."
+    parts.append(f"calls {then.calls:,} → {now.calls:,}")
+    if then.cost is not None and now.cost is not None:
+        parts.append(f"cost {numbers.transition(then.cost, now.cost, 'usd')}")
+    verdict = f"{ICONS[then.verdict]} {then.verdict}"
+    return f"**Since `{then.sha[:10]}`** ({verdict}): {', '.join(parts)}."
 
 
 def _changes(then: _State, now: _State) -> list[str]:
     """Return how many fixtures fail no longer, newly, and still. What was not measured now is not
     called passing."""
-    if then["failing"] is None or now["failing"] is None:
+    if then.failing is None or now.failing is None:
         return []
-    counts = dict.fromkeys(("mended", "new", "still", "unknown", "gone"), 0)
-    for contract, failed in then["failing"].items():
-        again = set(now["failing"].get(contract, ()))
-        open_ = failed if now["unknown"] is None else now["unknown"].get(contract, ())
+    counts = dict.fromkeys(
+        ("no longer", "newly", "still", "not measured again", "no longer affected"), 0
+    )
+    for contract, failed in then.failing.items():
+        again = set(now.failing.get(contract, ()))
+        open_ = failed if now.unknown is None else now.unknown.get(contract, ())
         rest = set(failed) - again
         lost = rest & set(open_)
         counts["still"] += len(set(failed) & again)
-        counts["unknown"] += len(lost)
-        counts["mended" if contract in now["failing"] else "gone"] += len(rest - lost)
-    for contract, failed in now["failing"].items():
-        counts["new"] += len(set(failed) - set(then["failing"].get(contract, ())))
-    if not any(counts.values()):
+        counts["not measured again"] += len(lost)
+        counts["no longer" if contract in now.failing else "no longer affected"] += len(rest - lost)
+    for contract, failed in now.failing.items():
+        counts["newly"] += len(set(failed) - set(then.failing.get(contract, ())))
+    told = [f"{number:,} {words}" for words, number in counts.items() if number]
+    if not told:
         return ["no fixture failed then or fails now"]
-    words = {
-        "mended": "no longer",
-        "new": "newly",
-        "still": "still",
-        "unknown": "not measured again",
-        "gone": "no longer affected",
-    }
-    told = [f"{counts[key]:,} {words[key]}" for key in counts if counts[key]]
     return [f"fixtures that fail: {told[0]}", *told[1:]]
 
 
-def _fails(contract: ContractResult) -> Any:
-    compared = contract.base is not None
-    return lambda fixture: (
-        fixture.change == "broke"
-        or (not compared and fixture.head_passed is False and not fixture.quarantine)
-    )
+def _failing(contract: ContractResult) -> tuple[FixtureResult, ...]:
+    """Return the fixtures that broke; all that fail if nothing is compared."""
+    return broken_fixtures(contract) + (() if contract.base else failing_fixtures(contract))
 
 
 def _is_open(fixture: FixtureResult) -> bool:
@@ -127,8 +132,12 @@ def _key(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
+def _few(keys: _Keys) -> _Keys | None:
+    return keys if sum(map(len, keys.values())) <= _MOST else None
+
+
 def _line(state: _State) -> str:
-    return state_marker(json.dumps(state, separators=(",", ":")))
+    return state_marker(json.dumps(asdict(state), separators=(",", ":")))
 
 
 def _within(text: str, other: str, limit: int) -> str:
@@ -138,43 +147,12 @@ def _within(text: str, other: str, limit: int) -> str:
 def _read(body: str) -> _State | None:
     """Return the state that a comment keeps; None without one of the right form."""
     found = find_state(body.replace("\r\n", "\n"))
+    if found is None:
+        return None
+    from pydantic import TypeAdapter, ValidationError
+
     try:
-        state: Any = json.loads(found[1]) if found else None
-    except (ValueError, RecursionError):
+        state = TypeAdapter(_State).validate_json(found[1], strict=True)
+    except ValidationError:
         return None
-    if not _is_state(state):
-        return None
-    # Nothing else of the line gets into the next comment.
-    own = {key: state[key] for key in _FIELDS}
-    before = state.get("before")
-    return {**own, "before": {k: before[k] for k in _FIELDS}} if _is_state(before) else own
-
-
-def _is_state(state: Any) -> bool:
-    return (
-        isinstance(state, dict)
-        and isinstance(state.get("sha"), str)
-        and _SHA.fullmatch(state["sha"]) is not None
-        and state.get("verdict") in tuple(ICONS)
-        and _is_amount(state.get("calls"))
-        and isinstance(state["calls"], int)
-        and (state.get("cost", "") is None or _is_amount(state["cost"]))
-        and all(_are_keys(state.get(name, "")) for name in ("failing", "unknown"))
-    )
-
-
-def _is_amount(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < _ENOUGH
-
-
-def _are_keys(found: Any) -> bool:
-    """Return whether this maps keys to lists of keys, or is None."""
-    if not isinstance(found, Mapping):
-        return found is None
-    lists = [[*found], *found.values()]
-    return all(isinstance(each, list) and all(map(_is_key, each)) for each in lists)
-
-
-def _is_key(found: Any) -> bool:
-    return isinstance(found, str) and _KEY.fullmatch(found) is not None
+    return replace(state, before=state.before and replace(state.before, before=None))
