@@ -80,14 +80,14 @@ def leaves(words: Words) -> Iterator[str | Quote | Strong | Picture]:
         yield words
 
 
-def plain_words(words: Words, *, whole: bool = False) -> str:
-    """Return the words without markup, not escaped. `whole` says that no quote is cut."""
+def plain_words(words: Words) -> str:
+    """Return the words without markup, not escaped."""
     parts = []
     for leaf in leaves(words):
         if isinstance(leaf, Strong):
-            parts.append(plain_words(leaf.words, whole=whole))
+            parts.append(plain_words(leaf.words))
         elif isinstance(leaf, Quote):
-            parts.append(leaf.text if whole else clip(leaf.text, leaf.limit))
+            parts.append(clip(leaf.text, leaf.limit))
         else:
             parts.append(leaf if isinstance(leaf, str) else leaf.says)
     return "".join(parts)
@@ -170,25 +170,19 @@ class Table:
 def heat_map(
     caption: str,
     cells: Mapping[tuple[str, str], Cell],
-    rows: Sequence[str] | None = None,
-    across: Sequence[str] | None = None,
-    *,
-    corner: str = "",
 ) -> Table:
-    """Return a table with a cell for each `(row, column)`, in the order in which they come unless
-    `rows` and `across` are given. `corner` names what the rows are.
+    """Return a table with a cell for each `(row, column)`, in the order in which they come.
 
     The colour of a cell only repeats what it says in digits, and goes from pale to dark in one hue,
     so that nobody needs to tell hues apart.
     """
-    rows = list(dict.fromkeys(row for row, _ in cells)) if rows is None else rows
-    across = list(dict.fromkeys(name for _, name in cells)) if across is None else across
+    rows, across = (dict.fromkeys(key[at] for key in cells) for at in (0, 1))
     empty = Cell(NONE)
     shown: list[list[Words | Cell]] = [
         [Quote(row, 60), *(cells.get((row, name), empty) for name in across)] for row in rows
     ]
     return Table(
-        [corner, *(Column(Quote(name, 60)) for name in across)],
+        ["", *(Column(Quote(name, 60)) for name in across)],
         shown,
         caption,
         kind="heat",

@@ -65,10 +65,10 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def retires_soon(model: str, now: date | None = None) -> Retirement | None:
+def retires_soon(model: str) -> Retirement | None:
     """Return the retirement of a model that ends within `SOON`, or has ended; else None."""
     found = find_retirement(model)
-    return found if found and found.is_soon(now or today()) else None
+    return found if found and found.is_soon(today()) else None
 
 
 @lru_cache(maxsize=256)

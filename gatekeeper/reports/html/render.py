@@ -67,9 +67,9 @@ class Html:
         """Render blocks below each other."""
         return Markup("").join(map(self._block, blocks))
 
-    def plain(self, words: Words, *, whole: bool = False) -> str:
+    def plain(self, words: Words) -> str:
         """Return the words without markup, redacted and not escaped, for a title."""
-        return plain(self._redact.text(plain_words(words, whole=whole)))
+        return plain(self._redact.text(plain_words(words)))
 
     def words(self, words: Words) -> Markup:
         """Render words within a line."""

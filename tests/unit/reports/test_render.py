@@ -70,7 +70,7 @@ def every_leaf(write: Callable[[], str]) -> Document:
         Paragraph((Picture(Markup("<svg></svg>"), write()),)),
         table(),
         table(kind="figures", sortable=True),
-        heat_map(write(), {(write(), write()): cell()}, corner=write()),
+        heat_map(write(), {(write(), write()): cell()}),
     ]
     sections = [Section(words(), blocks), Section(words(), blocks, drawn=True)]
     return Document(words(), "fail", [words(), words(), write()], sections, [words()])
