@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.policies.policy import Allow, BudgetPolicy, Policy
+from gatekeeper.contract.values.change import Change
 from gatekeeper.contract.values.definition import (
     Contract,
     Fixture,
@@ -31,6 +32,7 @@ from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.gate.samples.outcomes import duplicates
+from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
@@ -53,10 +55,12 @@ class Side:
     prompts: Mapping[str, str] | None = None
 
 
-def neutral(policy: Policy) -> Policy:
-    """Return the policy without its limits on what may merge."""
+def plan_diff(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
+    """Plan the comparison of a change's sides, without the policy's limits on what may merge."""
     never = BudgetPolicy(freeze=False)
-    return replace(policy, allow=Allow(True, True), require_contract=False, error_budget=never)
+    free = replace(policy, allow=Allow(True, True), require_contract=False, error_budget=never)
+    work = plan_check(change, free, names)
+    return replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
 
 
 def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> GateResult:

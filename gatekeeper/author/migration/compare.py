@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,9 +16,8 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, Overlay, Revision
 from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import ContractError, UsageError
-from gatekeeper.gate.diff import neutral
+from gatekeeper.gate.diff import plan_diff
 from gatekeeper.gate.results.result import ContractResult, GateResult
-from gatekeeper.gate.work import plan_check
 from gatekeeper.providers.models.retirement import retires_soon
 from gatekeeper.runs.execute import execute
 from gatekeeper.runs.models import require_known_models
@@ -32,9 +31,14 @@ class Candidate:
     """A new model with its edit and what the gate found; `why` says why there is none."""
 
     model: str
-    swap: Swap | None = None
+    swap: Swap = field(default_factory=lambda: Swap({}, {}))
     result: GateResult | None = None
     why: str = ""
+
+    @property
+    def contracts(self) -> tuple[ContractResult, ...]:
+        """The results of the contracts; empty if the gate found none."""
+        return self.result.contracts if self.result else ()
 
     @property
     def passes(self) -> bool:
@@ -45,10 +49,9 @@ class Candidate:
     def rank(self) -> tuple[bool, bool, float]:
         """The order among candidates that pass: first those that do not retire soon, then those
         that are proved not worse, then the cheapest."""
-        contracts = self.result.contracts if self.result else ()
-        costs = [c.head.cost_per_call_usd for c in contracts if c.head]
+        costs = [c.head.cost_per_call_usd for c in self.contracts if c.head]
         known = [cost for cost in costs if cost is not None]
-        proved = all(answer_of(contract) == "not worse" for contract in contracts)
+        proved = all(answer_of(contract) == "not worse" for contract in self.contracts)
         total = sum(known) if known and len(known) == len(costs) else float("inf")
         return retires_soon(self.model) is not None, not proved, total
 
@@ -58,7 +61,6 @@ class Migration:
     """The models that are replaced, each candidate, and what is doubtful about their models."""
 
     models: tuple[str, ...]
-    contracts: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     notices: tuple[str, ...] = ()
 
@@ -119,7 +121,7 @@ def migrate(
     policy: Policy,
     contracts: Sequence[Contract],
     models: Sequence[str],
-    replay: Path | None = None,
+    replay: Path | None,
 ) -> Migration:
     """Compare the present models with each new one, on all contracts that the edit affects.
 
@@ -128,7 +130,6 @@ def migrate(
     notices = require_known_models([(Position("--to"), model) for model in models], [revision])
     return Migration(
         tuple(dict.fromkeys(contract.target.model for contract in contracts)),
-        tuple(contract.name for contract in contracts),
         tuple(_candidate(revision, policy, contracts, model, replay) for model in models),
         notices,
     )
@@ -144,11 +145,9 @@ def _candidate(
     try:
         swap = swap_model(revision, contracts, model)
         change = Change(revision, Overlay(revision, swap.texts))
-        work = plan_check(change, neutral(policy))
-        work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
-        revisions = change.base, change.head
-        return Candidate(
-            model, swap, execute(RunPlan(work=work, revisions=revisions, replay=replay))
+        plan = RunPlan(
+            work=plan_diff(change, policy), revisions=(change.base, change.head), replay=replay
         )
+        return Candidate(model, swap, execute(plan))
     except (ContractError, UsageError) as error:
         return Candidate(model, why=str(error))

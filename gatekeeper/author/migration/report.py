@@ -22,13 +22,20 @@ from gatekeeper.reports.document import (
     joined,
     sentence,
 )
+from gatekeeper.reports.formats.result_json import picked
 
 _NAME = 80
 _MOST_FIXTURES = 20
 _TONES = {"pass": "pass", "fail": "fail", "error": "fail"}
 
 
-def describe_migration(found: Migration) -> Document:
+PULL_REQUEST_NOTE = (
+    "Change the model in the program, too. GitHub does not start checks for a pull request that "
+    "GitHub Actions opens. To start them, close and reopen it."
+)
+
+
+def describe_migration(found: Migration, *notes: str) -> Document:
     """Describe the recommendation, the table, the fixtures that change, and the edit."""
     chosen = found.chosen
     return Document(
@@ -40,21 +47,8 @@ def describe_migration(found: Migration) -> Document:
             Section("Fixtures that change", [*_fixtures(found)], id="fixtures"),
             Section("Edit", [*_edit(chosen)], id="edit"),
         ),
+        notes,
     )
-
-
-def migration_blocks(found: Migration) -> list[Block]:
-    """Return what the description of a pull request holds."""
-    return [
-        Paragraph(_summary(found)),
-        *_comparison(found),
-        *_fixtures(found),
-        *_edit(found.chosen),
-        Paragraph(
-            "Change the model in the program, too. GitHub does not start checks for a pull request "
-            "that GitHub Actions opens. To start them, close and reopen it."
-        ),
-    ]
 
 
 def _summary(found: Migration) -> Words:
@@ -76,7 +70,7 @@ def _comparison(found: Migration) -> Iterator[Block]:
     rows = [
         _row(candidate, contract)
         for candidate in found.candidates
-        for contract in (candidate.result.contracts if candidate.result else ())
+        for contract in candidate.contracts
     ]
     if rows:
         yield Table(titles, rows)
@@ -85,7 +79,7 @@ def _comparison(found: Migration) -> Iterator[Block]:
     for candidate in found.candidates:
         if candidate.why:
             yield Paragraph((code(candidate.model, _NAME), ": ", sentence(candidate.why)), "fail")
-        for contract in candidate.result.contracts if candidate.result else ():
+        for contract in candidate.contracts:
             worst = next((r for r in contract.reasons if r.verdict == contract.verdict), None)
             if worst and contract.verdict != "pass":
                 about = code(candidate.model, _NAME), ", ", code(contract.name, _NAME), ": "
@@ -124,8 +118,8 @@ def _fixtures(found: Migration) -> Iterator[Block]:
             _named(contract, "fixed"),
         )
         for candidate in found.candidates
-        for contract in (candidate.result.contracts if candidate.result else ())
-        if any(fixture.change in ("broke", "fixed") for fixture in contract.fixtures)
+        for contract in candidate.contracts
+        if _changed(contract, "broke") or _changed(contract, "fixed")
     ]
     if rows:
         yield Table(("new model", "contract", "broke", "fixed"), rows)
@@ -136,7 +130,7 @@ def _fixtures(found: Migration) -> Iterator[Block]:
 
 
 def _named(contract: ContractResult, change: str) -> Any:
-    names = [fixture.id for fixture in contract.fixtures if fixture.change == change]
+    names = _changed(contract, change)
     more = f" and {len(names) - _MOST_FIXTURES:,} more" if len(names) > _MOST_FIXTURES else ""
     if not names:
         return numbers.NONE
@@ -144,7 +138,7 @@ def _named(contract: ContractResult, change: str) -> Any:
 
 
 def _edit(chosen: Candidate | None) -> Iterator[Block]:
-    if chosen is None or chosen.swap is None:
+    if chosen is None:
         yield Paragraph("Nothing was edited.")
         return
     files = joined([code(path, 200) for path in sorted(chosen.swap.texts)])
@@ -163,25 +157,18 @@ def _edit(chosen: Candidate | None) -> Iterator[Block]:
 
 def migration_document(found: Migration) -> dict[str, Any]:
     """Return the migration as JSON data."""
-    chosen = found.chosen
     return {
         "schema": 1,
-        "models": list(found.models),
-        "chosen": chosen and chosen.model,
+        **picked(found, "models"),
+        "chosen": found.chosen and found.chosen.model,
         "candidates": [
             {
-                "model": candidate.model,
+                **picked(candidate, "model dropped=swap.dropped"),
                 "why": candidate.why or None,
                 "verdict": candidate.result and candidate.result.verdict,
                 "cost_usd": candidate.result and candidate.result.cost_usd,
-                "files": sorted(candidate.swap.texts) if candidate.swap else [],
-                "dropped": {p: [*n] for p, n in candidate.swap.dropped.items()}
-                if candidate.swap
-                else {},
-                "contracts": [
-                    _contract_document(contract)
-                    for contract in (candidate.result.contracts if candidate.result else ())
-                ],
+                "files": sorted(candidate.swap.texts),
+                "contracts": [_contract_document(contract) for contract in candidate.contracts],
             }
             for candidate in found.candidates
         ],
@@ -189,20 +176,15 @@ def migration_document(found: Migration) -> dict[str, Any]:
 
 
 def _contract_document(contract: ContractResult) -> dict[str, Any]:
-    arms = {"present": contract.base, "new": contract.head}
+    figures = "model success_rate cost_per_call_usd latency_p95_ms"
     return {
         "name": contract.name,
         "answer": answer_of(contract),
-        **{
-            name: arm
-            and {
-                "model": arm.model,
-                "success_rate": arm.success_rate,
-                "cost_per_call_usd": arm.cost_per_call_usd,
-                "latency_p95_ms": arm.latency_p95_ms,
-            }
-            for name, arm in arms.items()
-        },
-        "broke": [f.id for f in contract.fixtures if f.change == "broke"],
-        "fixed": [f.id for f in contract.fixtures if f.change == "fixed"],
+        "present": contract.base and picked(contract.base, figures),
+        "new": contract.head and picked(contract.head, figures),
+        **{change: _changed(contract, change) for change in ("broke", "fixed")},
     }
+
+
+def _changed(contract: ContractResult, change: str) -> list[str]:
+    return [fixture.id for fixture in contract.fixtures if fixture.change == change]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from gatekeeper.cli.arguments import past_of
@@ -13,7 +13,7 @@ from gatekeeper.cli.output import print_error, print_json, print_lines, readers_
 from gatekeeper.contract.policies.policy import NO_HISTORY, Policy, load_policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.diff import Side, compare_sides, neutral
+from gatekeeper.gate.diff import Side, compare_sides, plan_diff
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.results.selftest_result import Selftest, selftest_lines
@@ -26,7 +26,7 @@ from gatekeeper.gate.selftest import (
     sampled_whole,
 )
 from gatekeeper.gate.selftest import selftest as measure
-from gatekeeper.gate.work import plan_check, plan_run
+from gatekeeper.gate.work import plan_run
 from gatekeeper.git import Repository
 from gatekeeper.history.base_nights import told_by
 from gatekeeper.history.record import Record
@@ -88,8 +88,7 @@ def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Measure both revisions now, side by side, without the policy's limits on what may merge."""
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
-        work = plan_check(change, neutral(load_policy(change.head)), arguments.contract)
-        work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
+        work = plan_diff(change, load_policy(change.head), arguments.contract)
         require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = change.base, change.head
         return execute(RunPlan(work=work, revisions=revisions, replay=arguments.replay))

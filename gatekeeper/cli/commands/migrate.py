@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.migration.compare import Candidate, Migration, contracts_to_move
 from gatekeeper.author.migration.compare import migrate as measure
 from gatekeeper.author.migration.report import (
+    PULL_REQUEST_NOTE,
     describe_migration,
-    migration_blocks,
     migration_document,
 )
 from gatekeeper.checks.packages import use_packages
@@ -28,9 +26,6 @@ from gatekeeper.git import Repository
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.library.suite import require_writable
 
-if TYPE_CHECKING:
-    from gatekeeper.action.github.proposals import Branch, GithubProposalApi
-
 DEFAULT_OUT = Path(".gatekeeper/migration")
 
 
@@ -41,7 +36,7 @@ def migrate(arguments: argparse.Namespace) -> int:
     and writes the best one that passes into the files of the work tree. The exit code is 0 if a
     model passes, 1 if each is worse, and 3 if that could not be decided.
     """
-    proposal: _Proposal | None = None
+    publish = None
     with Repository.open(arguments.repo) as repository:
         revision: Revision = (
             repository.revision("HEAD") if arguments.pull_request else repository.worktree()
@@ -51,19 +46,18 @@ def migrate(arguments: argparse.Namespace) -> int:
         contracts = contracts_to_move(revision, policy, arguments.contract, arguments.present)
         if arguments.pull_request:
             models = [*dict.fromkeys(contract.target.model for contract in contracts)]
-            proposal = _Proposal.open(revision, repository.default_branch(), models)
+            publish = _proposal(revision, repository.default_branch(), models)
         require_writable(arguments.out, arguments.to, arguments.replay)
         found = measure(revision, policy, contracts, arguments.to, arguments.replay)
         root = repository.root or arguments.repo
     document = describe_migration(found)
     write_document("migration", document, migration_document(found), arguments.out)
     chosen = found.chosen
-    if chosen and chosen.swap:
-        if proposal:
-            print_error(proposal.publish(found, chosen, chosen.swap.texts))
-        else:
-            replace_files({p: _as_on_disk(root / p, t) for p, t in chosen.swap.texts.items()}, root)
-            print_error(f"wrote `{chosen.model}` into {', '.join(sorted(chosen.swap.texts))}")
+    if chosen and publish:
+        print_error(publish(found, chosen))
+    elif chosen:
+        replace_files({p: _as_on_disk(root / p, t) for p, t in chosen.swap.texts.items()}, root)
+        print_error(f"wrote `{chosen.model}` into {', '.join(sorted(chosen.swap.texts))}")
     return found.exit_code
 
 
@@ -72,51 +66,44 @@ def _as_on_disk(path: Path, text: str) -> str:
     return text.replace("\n", "\r\n") if b"\r\n" in path.read_bytes() else text
 
 
-@dataclass(frozen=True)
-class _Proposal:
-    """Where the pull request goes: GitHub, the commit and branch below it, and its own branch."""
+def _proposal(
+    revision: Revision, base: str, models: Sequence[str]
+) -> Callable[[Migration, Candidate], str]:
+    """Return what commits the files of a candidate and opens the pull request, and returns a
+    sentence.
 
-    api: GithubProposalApi
-    sha: str
-    base: str
-    name: str
-    known: Branch | None
-    title: str
+    Looks where it goes before anything is paid for. Raises UsageError, PublishError.
+    """
+    from gatekeeper.action.github.proposals import GithubProposalApi
+    from gatekeeper.reports.markdown.render import render_markdown
 
-    @classmethod
-    def open(cls, revision: Revision, base: str, models: Sequence[str]) -> _Proposal:
-        """Find out where it goes, before anything is paid for. Raises UsageError, PublishError."""
-        from gatekeeper.action.github.proposals import GithubProposalApi
+    token, repository = (os.environ.get(n, "") for n in ("GITHUB_TOKEN", "GITHUB_REPOSITORY"))
+    if not token or not repository:
+        raise UsageError(
+            "--pull-request needs GITHUB_TOKEN, with `contents: write` and `pull-requests: "
+            "write`, and GITHUB_REPOSITORY (OWNER/NAME) in the environment; without this "
+            "option, the files of the work tree are edited"
+        )
+    url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    api = GithubProposalApi(token, repository, url)
+    name = f"gatekeeper/migrate-{re.sub(r'[^A-Za-z0-9]+', '-', models[0]).strip('-')}"
+    begin = f"Replace {', '.join(models)} by "
+    known = api.find_branch(name)
+    if known is not None and not (known.own and known.message.startswith(begin)):
+        raise UsageError(
+            f"the latest commit of the branch {name} is not a commit of gatekeeper; merge or "
+            "delete the branch, and repeat the command"
+        )
 
-        token, repository = (os.environ.get(n, "") for n in ("GITHUB_TOKEN", "GITHUB_REPOSITORY"))
-        if not token or not repository:
-            raise UsageError(
-                "--pull-request needs GITHUB_TOKEN, with `contents: write` and `pull-requests: "
-                "write`, and GITHUB_REPOSITORY (OWNER/NAME) in the environment; without this "
-                "option, the files of the work tree are edited"
-            )
-        url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
-        api = GithubProposalApi(token, repository, url)
-        name = f"gatekeeper/migrate-{re.sub(r'[^A-Za-z0-9]+', '-', models[0]).strip('-')}"
-        title = f"Replace {', '.join(models)} by "
-        known = api.find_branch(name)
-        if known is not None and not (known.own and known.message.startswith(title)):
-            raise UsageError(
-                f"the latest commit of the branch {name} is not a commit of gatekeeper; merge or "
-                "delete the branch, and repeat the command"
-            )
-        return cls(api, revision.sha, base, name, known, title)
-
-    def publish(self, found: Migration, chosen: Candidate, texts: Mapping[str, str]) -> str:
-        """Commit the files and open the pull request. Returns a sentence. Raises PublishError."""
-        from gatekeeper.reports.markdown.render import Markdown
-
-        title = f"{self.title}{chosen.model}"
-        redact = environment_redactor()
-        self.api.commit_files(self.name, self.known, self.sha, redact.value(dict(texts)), title)
-        body = redact.text(f"{Markdown().blocks(migration_blocks(found))}\n")
-        address, opened = self.api.open_pull_request(self.name, self.base, title, body)
+    def publish(found: Migration, chosen: Candidate) -> str:
+        title = f"{begin}{chosen.model}"
+        texts = environment_redactor().value(dict(chosen.swap.texts))
+        api.commit_files(name, known, revision.sha, texts, title)
+        body = render_markdown(describe_migration(found, PULL_REQUEST_NOTE))
+        address, opened = api.open_pull_request(name, base, title, body)
         return f"{'opened' if opened else 'updated the branch of'} {address}"
+
+    return publish
 
 
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
