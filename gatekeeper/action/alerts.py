@@ -88,39 +88,30 @@ def look_back(job: Job, activity: CheckActivity | Run, result: GateResult) -> Af
         (*news, *missed_objectives(records, result), *drift_news(new), *judge_news(fresh)),
         (*drift_news(old), *judge_news(stale)),
         (
-            drift_issue(drifting, judges, job.settings.run_url),
-            *_nightly_issues(job, contracts, records, result),
+            drift_issue(drifting, judges),
+            *_nightly_issues(contracts, records, result),
         ),
     )
 
 
 def _nightly_issues(
-    job: Job, contracts: Sequence[Contract], records: Sequence[Record], result: GateResult
+    contracts: Sequence[Contract], records: Sequence[Record], result: GateResult
 ) -> list[NightlyIssue]:
     """Return the issues about models that retire, and about contracts that were not measured."""
+    from gatekeeper.contract.loading.load import models_of
     from gatekeeper.providers.models import retirement
     from gatekeeper.reports.described.nights import retirement_issues, unmeasured_issue
 
-    used = [(model, found.name) for found in contracts for model in _models_of(found)]
+    used = [(model, found.name) for found in contracts for model in models_of(found)]
     lost = {
         contract.name: next(r.text for r in contract.reasons if r.verdict == "error")
         for contract in result.contracts
         if contract.verdict == "error"
     }
-    url = job.settings.run_url
     return [
-        *retirement_issues(used, retirement.today(), url),
-        unmeasured_issue(lost, records, result.started, url),
+        *retirement_issues(used, retirement.today()),
+        unmeasured_issue(lost, records, result.started),
     ]
-
-
-def _models_of(contract: Contract) -> list[str]:
-    """Return the contract's model, and those of its judges."""
-    named = [contract.target.model]
-    for check in contract.every_check():
-        of_check = [check.params.get("model"), *(check.params.get("models") or ())]
-        named += [model for model in of_check if isinstance(model, str)]
-    return named
 
 
 def unmeasured_night(
@@ -139,7 +130,7 @@ def unmeasured_night(
         records = history.read().records if history else ()
         latest = max((record.time for record in records), default=None)
         lost = {r.contract: str(error) for r in records if r.time == latest}
-        return (unmeasured_issue(lost, records, datetime.now(UTC), settings.run_url),)
+        return (unmeasured_issue(lost, records, datetime.now(UTC)),)
     return ()
 
 

@@ -499,10 +499,11 @@ def tell_issues(answer: Answer, settings: ActionInputs) -> tuple[News, ...]:
     from gatekeeper.action.github.issues import OPENED, IssueApi, publish_issue
 
     api = IssueApi(settings.token, settings.repository, settings.api_url)
+    link = f"\n\nLast checked by [this run]({settings.run_url})." if settings.run_url else ""
     news: list[News] = []
     for number, found in enumerate(answer.issues):
         own = issue_marker(settings.id, found.kind)
-        title, body = clean(found.title, settings), clean(found.body, settings)
+        title, body = clean(found.title, settings), clean(f"{found.body}{link}", settings)
         try:
             issue, said = publish_issue(api, own, found.changes, title, body, found.about)
         except PublishError as error:

@@ -7,7 +7,6 @@ cause of a difference is then known. The statistics are those of `stats.nights.d
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import takewhile
 from typing import Literal
 
 from gatekeeper import numbers
+from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.history.record import Record
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.nights.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
@@ -175,7 +175,7 @@ def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
     since, detected = nights[change.since].time, nights[change.detected].time
     # The first certain night of a stretch never changes, while its estimates do night by night.
     known = f"{nights[0].contract}|{detected.isoformat()}|{change.direction}"
-    name = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    name = short_digest(known)
     return CertainChange(name, since, detected, change.direction, change.size)
 
 

@@ -7,7 +7,6 @@ as drifted once two nights in a row show it.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Literal
 
+from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.history.record import JudgeAnchors, Record
 
 NIGHTS = 2
@@ -43,7 +43,7 @@ class JudgeDrift:
     def id(self) -> str:
         """Return the same text every night for one drift."""
         known = f"{self.contract}|{self.check}|{self.found.calibration}|{self.since}"
-        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        return short_digest(known)
 
 
 def judge_drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[JudgeDrift, ...]:

@@ -19,7 +19,7 @@ from typing import Annotated, Literal, NamedTuple, TypeGuard
 from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
-from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.meaning.digests import canonical, short_digest
 from gatekeeper.contract.meaning.modes import Added, Negotiation
 from gatekeeper.contract.values.definition import RepairMode
 from gatekeeper.contract.values.events import each_answer_once, is_good
@@ -480,7 +480,7 @@ def _fixture_counts(outcomes: Sequence[Outcome]) -> dict[str, Count]:
 
 def fixture_key(id: str) -> str:  # noqa: A002
     """Return the key of a fixture in a record: 12 hexadecimal digits of its id's SHA-256."""
-    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return short_digest(id)
 
 
 def _count(outcomes: Sequence[Outcome]) -> Count:

@@ -19,7 +19,7 @@ PROGRESS = "<!-- gatekeeper-progress -->\n"
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _HEAD = re.compile(r"<!-- gatekeeper-head:([0-9a-f]{40,64}) -->")
-_STATE = re.compile(r"^<!-- gatekeeper-state:(\{[^\n]{2,9000}\}) -->$", re.MULTILINE)
+_STATE = re.compile(r"^<!-- gatekeeper-state:(\{[^\n]{2,13000}\}) -->$", re.MULTILINE)
 _FIRST_LINE = re.compile(r"\A<!-- gatekeeper:[^\n]*-->\n")
 _CHANGES = re.compile(r"^<!-- drift: ([0-9a-f ]*) -->$", re.MULTILINE)
 

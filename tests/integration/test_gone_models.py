@@ -198,3 +198,4 @@ def test_a_nightly_run_opens_one_issue_about_a_model_that_retires(
         assert len(github.issues) == opened
     assert [issue.state for issue in github.issues] == ["closed", "open"]
     assert github.issues[1].title == f"Model retires on {ends.day}: {SNAPSHOT}"
+    assert "Last checked by [this run](http" in github.issues[1].body

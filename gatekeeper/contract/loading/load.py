@@ -469,14 +469,18 @@ def differs(base: Contract, head: Contract) -> bool:
     )
 
 
-def recordings_of(contract: Contract) -> set[str]:
-    """Return the files that answer instead of a model: of the contract, its judges, its simulated
-    users or its embeddings."""
+def models_of(contract: Contract) -> tuple[str, ...]:
+    """Return the models of the contract, its judges, its simulated users and its embeddings."""
     parts = contract.parts
     judges = (model for part in parts for spec in part.every_check() for model in judges_of(spec))
     users = (fixture.user.model for fixture in contract.fixtures if fixture.user)
     similar = (model for part in parts for model in embedding_models(part))
-    models = (contract.target.model, *judges, *users, *similar)
+    return (contract.target.model, *judges, *users, *similar)
+
+
+def recordings_of(contract: Contract) -> set[str]:
+    """Return the files that answer instead of a model."""
+    models = models_of(contract)
     return {path for path in map(recording_path, models) if path}
 
 

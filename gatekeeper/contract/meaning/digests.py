@@ -47,6 +47,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+def short_digest(text: str) -> str:
+    """Return a name for a text: 12 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def request_digest(request: Request) -> str:
     """Return the digest of a request, which is the same for equal messages and parameters of any
     model, and an equal call."""

@@ -7,7 +7,6 @@ month merges the files of each past month into one, `runs/2026-10.jsonl`, in the
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.record import Record
 from gatekeeper.history.stores.lines import LARGEST_FILE, read_past, to_lines
@@ -214,5 +214,4 @@ def _path(records: Sequence[Record]) -> str:
     """Return a new, unique name for the file of one run."""
     ids = "\n".join(record.id for record in records)
     time = records[0].time.astimezone(UTC)
-    digest = hashlib.sha256(ids.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{_FOLDER}{time:%Y/%m/%dT%H%M%SZ}-{digest}.jsonl"
+    return f"{_FOLDER}{time:%Y/%m/%dT%H%M%SZ}-{short_digest(ids)}.jsonl"

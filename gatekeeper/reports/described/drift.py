@@ -16,7 +16,7 @@ from gatekeeper.history.drift import (
     WatchReason,
 )
 from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
-from gatekeeper.reports.described.nights import NightlyIssue
+from gatekeeper.reports.described.nights import NightlyIssue, named_once
 from gatekeeper.reports.document import (
     Block,
     Cell,
@@ -30,7 +30,6 @@ from gatekeeper.reports.document import (
     columns,
     sentence,
 )
-from gatekeeper.reports.escape import plain
 from gatekeeper.reports.formats.result_json import picked
 from gatekeeper.reports.markdown.render import Markdown
 from gatekeeper.reports.news import News
@@ -151,40 +150,31 @@ def evidence_text(e_value: float) -> str:
     return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
 
 
-def drift_issue(
-    found: Sequence[ContractDrift], judges: Sequence[JudgeDrift], run_url: str | None
-) -> NightlyIssue:
+def drift_issue(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift] = ()) -> NightlyIssue:
     """Return the issue about what drifted."""
     changes = [contract.change.id for contract in found if contract.change]
     changes += [judge.id for judge in judges if judge.status == "drifted"]
-    title, body = issue_title(found, judges), issue_body(found, run_url, judges)
+    title, body = _issue_title(found, judges), _issue_body(found, judges)
     return NightlyIssue("drift", "drift", tuple(changes), title, body)
 
 
-def issue_title(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift] = ()) -> str:
+def _issue_title(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift]) -> str:
     """Return the issue's title: how many contracts drifted, and the first by name."""
     names = [contract.contract for contract in found if contract.change is not None]
     graded = [judge.contract for judge in judges if judge.status == "drifted"]
     kind = "Model drift" if names or not graded else "Judge drift"
-    first, *others = [*(names or graded), ""]
-    if not first:
-        return "Model drift: over"
-    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-    return f"{kind}: {plain(first)[:_NAME]}{more}"
+    return f"{kind}: {named_once(names or graded) or 'over'}"
 
 
-def issue_body(
-    found: Sequence[ContractDrift], run_url: str | None, judges: Sequence[JudgeDrift] = ()
-) -> str:
+def _issue_body(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift]) -> str:
     """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
-    link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
     changed = [contract for contract in found if contract.change is not None]
     blocks = [*_issue_of_models(changed), *_issue_of_judges(judges)]
     if not blocks:
         why = "the prompt, the contract or the model of each drifted contract has changed"
-        return f"No contract drifts now, because {why}.{link}\n"
+        return f"No contract drifts now, because {why}."
     alarms = f"\n\n<sub>{FALSE_ALARMS}</sub>" if changed else ""
-    return f"{Markdown().blocks(blocks)}{alarms}{link}\n"
+    return f"{Markdown().blocks(blocks)}{alarms}"
 
 
 def _issue_of_models(found: Sequence[ContractDrift]) -> Iterator[Block]:

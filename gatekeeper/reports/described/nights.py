@@ -3,13 +3,13 @@ that could not be measured for several nights."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from gatekeeper import numbers
+from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.history.record import Record
 from gatekeeper.providers.models.retirement import STAGES, Retirement, find_retirement
 from gatekeeper.reports.document import Block, Paragraph, Quote, Strong, Table, code
@@ -41,15 +41,12 @@ class NightlyIssue:
     news: tuple[News, ...] = ()
 
 
-def retirement_issues(
-    models: Iterable[tuple[str, str]], now: date, run_url: str | None
-) -> list[NightlyIssue]:
+def retirement_issues(models: Iterable[tuple[str, str]], now: date) -> list[NightlyIssue]:
     """Return one issue for each stage before the end of models, so that each stage opens its own.
 
     Args:
         models: The models in use, each with the name of a contract that uses it.
         now: The day of the run.
-        run_url: The address of the run, for the text.
     """
     users: dict[Retirement, list[str]] = defaultdict(list)
     for model, contract in models:
@@ -62,11 +59,11 @@ def retirement_issues(
         blocks: list[Block] = [Paragraph(_NO_LONGER)]
         due = {e: names for e, names in users.items() if _stage(e, now) == stage}
         if due:
-            first = min(due, key=lambda ends: (ends.day, ends.model))
-            title = f"Model retires on {first.day}: {_first([plain(first.model)], len(due) - 1)}"
+            ranked = sorted(due, key=lambda ends: (ends.day, ends.model))
+            title = f"Model retires on {ranked[0].day}: {named_once([e.model for e in ranked])}"
             blocks = _retirement_blocks(due)
-        changes = tuple(_id(f"{ends.model} {ends.day}") for ends in due)
-        text = _text(blocks, run_url)
+        changes = tuple(short_digest(f"{ends.model} {ends.day}") for ends in due)
+        text = Markdown().blocks(blocks)
         found.append(NightlyIssue(f"retires-{stage}", "retirement", changes, title, text))
     return found
 
@@ -80,7 +77,7 @@ def _retirement_blocks(due: Mapping[Retirement, Sequence[str]]) -> list[Block]:
         (
             code(ends.model, _NAME),
             ends.day.isoformat(),
-            Quote(_first(names, max(0, len(names) - 3), 3)),
+            Quote(numbers.some([name[:_NAME] for name in names], 3)),
             code(ends.successor, _NAME) if ends.successor else numbers.NONE,
         )
         for ends, names in sorted(due.items(), key=lambda each: each[0].day)
@@ -98,7 +95,7 @@ def _retirement_blocks(due: Mapping[Retirement, Sequence[str]]) -> list[Block]:
 
 
 def unmeasured_issue(
-    reasons: Mapping[str, str], records: Sequence[Record], now: datetime, run_url: str | None
+    reasons: Mapping[str, str], records: Sequence[Record], now: datetime
 ) -> NightlyIssue:
     """Return the issue about contracts that this run could not measure, nor the nights before.
 
@@ -106,7 +103,6 @@ def unmeasured_issue(
         reasons: Why a contract could not be measured, by its name.
         records: The history. A contract that was never measured is not counted.
         now: When the run began.
-        run_url: The address of the run, for the text.
     """
     last = {record.contract: record for record in sorted(records, key=lambda one: one.time)}
     lost = [
@@ -115,7 +111,7 @@ def unmeasured_issue(
         if name in last and round((now - last[name].time) / _DAY) >= NIGHTS
     ]
     if not lost:
-        over = _text([Paragraph("The contracts were measured again.")], run_url)
+        over = "The contracts were measured again."
         return NightlyIssue(_UNMEASURED, _ABOUT, (), "Nightly runs cannot measure: over", over)
     names = [record.contract for record in lost]
     rows = [
@@ -138,22 +134,13 @@ def unmeasured_issue(
     return NightlyIssue(
         _UNMEASURED,
         _ABOUT,
-        tuple(map(_id, names)),
-        f"Nightly runs cannot measure: {_first([plain(names[0])], len(names) - 1)}",
-        _text(blocks, run_url),
+        tuple(map(short_digest, names)),
+        f"Nightly runs cannot measure: {named_once(names)}",
+        Markdown().blocks(blocks),
         (News("unmeasured", names[0], nights),),
     )
 
 
-def _first(names: Sequence[str], more: int, most: int = 1) -> str:
-    shown = ", ".join(name[:_NAME] for name in names[:most])
-    return f"{shown} and {more:,} more" if more else shown
-
-
-def _id(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def _text(blocks: Sequence[Block], run_url: str | None) -> str:
-    link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
-    return f"{Markdown().blocks(blocks)}{link}\n"
+def named_once(names: Sequence[str]) -> str:
+    """Return the first name for a title, and how many more there are."""
+    return numbers.some([plain(name)[:_NAME] for name in names], 1)

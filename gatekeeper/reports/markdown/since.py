@@ -7,16 +7,16 @@ of another form counts as none.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
 from annotated_types import Interval, Predicate
 
 from gatekeeper import numbers
+from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, Verdict
 from gatekeeper.reports.markdown.details import broken_fixtures, failing_fixtures
@@ -56,8 +56,8 @@ def state_line(result: GateResult) -> str:
             result.verdict,
             result.calls.made,
             result.cost_usd,
-            _few({_key(c.name): _keys(c, _failing(c)) for c in result.contracts}),
-            _few({_key(c.name): _keys(c, filter(_is_open, c.fixtures)) for c in result.contracts}),
+            _keys(result, _failing),
+            _keys(result, _open),
         )
     )
 
@@ -120,20 +120,22 @@ def _failing(contract: ContractResult) -> tuple[FixtureResult, ...]:
     return broken_fixtures(contract) + (() if contract.base else failing_fixtures(contract))
 
 
-def _is_open(fixture: FixtureResult) -> bool:
-    return fixture.head_passed is None and not fixture.quarantine
+def _open(contract: ContractResult) -> list[FixtureResult]:
+    return [f for f in contract.fixtures if f.head_passed is None and not f.quarantine]
 
 
-def _keys(contract: ContractResult, fixtures: Iterable[FixtureResult]) -> list[str]:
-    return [_key(f"{contract.name}\n{fixture.id}") for fixture in fixtures]
+def _keys(
+    result: GateResult, chosen: Callable[[ContractResult], Iterable[FixtureResult]]
+) -> _Keys | None:
+    keys = {
+        _key(c.name): [_key(f"{c.name}\n{fixture.id}") for fixture in chosen(c)]
+        for c in result.contracts
+    }
+    return keys if sum(map(len, keys.values())) <= _MOST else None
 
 
 def _key(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-
-
-def _few(keys: _Keys) -> _Keys | None:
-    return keys if sum(map(len, keys.values())) <= _MOST else None
+    return short_digest(name)[:10]
 
 
 def _line(state: _State) -> str:

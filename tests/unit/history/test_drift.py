@@ -13,9 +13,8 @@ from gatekeeper.history.drift import drifts, stretch
 from gatekeeper.reports.described.drift import (
     describe_drifts,
     drift_document,
+    drift_issue,
     drift_news,
-    issue_body,
-    issue_title,
     status_text,
 )
 from gatekeeper.reports.terminal.console import print_blocks
@@ -145,18 +144,17 @@ def test_what_is_sure_is_news_with_its_size_and_the_model_that_came():
 
 def test_the_issue_says_what_drifted_and_what_to_do():
     found = drifts(DROPPED + nights(20, contract="others"))
-    assert issue_title(found) == "Model drift: words"
-    body = issue_body(found, "https://example.org/run/1")
+    assert drift_issue(found).title == "Model drift: words"
+    body = drift_issue(found).body
     assert "| `words` | `openai/gpt-4o-mini` | 2026-01-2" in body
     assert "others" not in body
-    assert "https://example.org/run/1" in body
     assert "What to do" in body
 
 
 def test_the_issue_says_when_it_is_over():
     found = drifts(nights(20))
-    assert issue_title(found) == "Model drift: over"
-    assert "No contract drifts now" in issue_body(found, None)
+    assert drift_issue(found).title == "Model drift: over"
+    assert "No contract drifts now" in drift_issue(found).body
 
 
 def test_many_are_counted_and_hostile_names_stay_text():
@@ -165,8 +163,8 @@ def test_many_are_counted_and_hostile_names_stay_text():
         for n in range(32)
     ]
     found = drifts(records)
-    assert issue_title(found).endswith(" and 1 more")
-    rows = [line for line in issue_body(found, None).splitlines() if "everyone" in line]
+    assert drift_issue(found).title.endswith(" and 1 more")
+    rows = [line for line in drift_issue(found).body.splitlines() if "everyone" in line]
     assert len(rows) == 1
     assert "@everyone" not in rows[0].replace("`", "")
 

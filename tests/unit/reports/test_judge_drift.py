@@ -13,8 +13,7 @@ from gatekeeper.history.record import JudgeAnchors, Record, events_of
 from gatekeeper.reports.described.drift import (
     describe_drifts,
     drift_document,
-    issue_body,
-    issue_title,
+    drift_issue,
     judge_news,
 )
 from gatekeeper.reports.site.contract_history import contract_histories
@@ -94,13 +93,12 @@ def test_counts_that_contradict_each_other_are_refused():
 
 def test_the_issue_names_judges_alone_and_beside_models():
     judges = judge_drifts([*past(STRICT, STRICT), *(record(n, STRICT, "other") for n in (0, 1))])
-    assert issue_title((), judges) == "Judge drift: other and 1 more"
-    body = issue_body((), "https://run", judges)
+    assert drift_issue((), judges).title == "Judge drift: other and 1 more"
+    body = drift_issue((), judges).body
     assert "14 of 30" in body
     assert "new calibration closes this issue" in body
-    assert "https://run" in body
     assert "A model changed" not in body
-    assert issue_title((), ()) == "Model drift: over"
+    assert drift_issue(()).title == "Model drift: over"
     (one, _) = judge_news(judges)
     assert one.kind == "drift"
 

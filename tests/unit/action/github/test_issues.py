@@ -97,7 +97,7 @@ def test_thirty_nights_with_a_model_that_retires(api, github, monkeypatch):
 
     def night(day: date, *used: tuple[str, str]) -> None:
         before = len(github.issues)
-        for found in nights.retirement_issues(used, day, "https://github.com/run/1"):
+        for found in nights.retirement_issues(used, day):
             own = issue_marker("gatekeeper", found.kind)
             publish_issue(api, own, found.changes, found.title, found.body, found.about)
         if len(github.issues) > before:
@@ -127,7 +127,7 @@ def test_thirty_nights_with_a_model_that_retires(api, github, monkeypatch):
 def test_two_models_share_the_issue_of_their_stage(api, github, monkeypatch):
     ends = {n: Retirement(n, date(2027, 1, 14), None) for n in ("openai/a|b", "openai/@c")}
     monkeypatch.setattr(nights, "find_retirement", ends.get)
-    found = nights.retirement_issues([(name, "t") for name in ends], date(2027, 1, 10), None)
+    found = nights.retirement_issues([(name, "t") for name in ends], date(2027, 1, 10))
     (due,) = [issue for issue in found if issue.changes]
     assert (due.kind, len(due.changes)) == ("retires-7", 2)
     assert due.title.endswith(" and 1 more")
@@ -138,7 +138,7 @@ def test_a_contract_that_never_was_measured_is_not_counted() -> None:
     now = STARTED + timedelta(days=3)
     lost = {"tag": "HTTP 410 | gone", "new": "x"}
     (found, early) = (
-        nights.unmeasured_issue(lost, [record()], now - timedelta(hours=h), None) for h in (0, 13)
+        nights.unmeasured_issue(lost, [record()], now - timedelta(hours=h)) for h in (0, 13)
     )
     assert not early.changes
     assert len(found.changes) == len(found.news) == 1

@@ -104,6 +104,12 @@ def test_of_too_many_fixtures_only_the_numbers_are_compared() -> None:
     assert "1 still, 1 not measured again" in said(unknown)
 
 
+def test_the_longest_state_is_found_again() -> None:
+    states = "B" * 190 + "U" * 190
+    body = after(check(A, states), check(B, states), check(C, states))
+    assert said(body).startswith("**Since `bbbbbbbbbb`**")
+
+
 def test_a_full_comment_stays_within_its_limit() -> None:
     full = after(examples.HUGE, replace(examples.HUGE, head_sha=B))
     assert len(full) <= LIMIT
