@@ -41,9 +41,10 @@ class Parser(argparse.ArgumentParser):
         self._refuse_misplaced_contract(unknown)
         for argument in unknown:
             name = argument.partition("=")[0]
-            near = _nearest(name, self._option_string_actions) if name.startswith("--") else None
+            names = [known[2:] for known in self._option_string_actions if known[:2] == "--"]
+            near = _nearest(name[2:], names) if name.startswith("--") else None
             if near:
-                self.error(f"there is no option `{name}`; did you mean `{near}`?")
+                self.error(f"there is no option `{name}`; did you mean `--{near}`?")
         return found, unknown
 
     def _refuse_misplaced_contract(self, unknown: Sequence[str]) -> None:
@@ -149,7 +150,8 @@ def command_parser(loaded: tuple[str, ...] = tuple(COMMANDS)) -> argparse.Argume
             "--env-file",
             type=Path,
             metavar="FILE",
-            help="set the environment variables in this file that are not set; reports hide them",
+            help="read environment variables, such as keys, from this file; one that is set "
+            "already stays as it is, and reports hide the values",
         )
     return parser
 

@@ -64,7 +64,8 @@ def test_answers_that_went_missing_fail(run_gate: RunGate, reply: Reply) -> None
     assert sum(missing(found)["head"]["ways"].values()) == FEW
     assert missing(found)["base"] == {"answered": FEW, "ways": {}}
     comment = (found.out / "comment.md").read_text("utf-8")
-    assert f"{FEW} of {FEW} answers on head are empty, cut off or refused" in comment
+    (way,) = missing(found)["head"]["ways"]
+    assert f"{FEW} of {FEW} answers on head are {way}, and 0 of {FEW} on base" in comment
 
 
 @pytest.mark.parametrize("fixtures", [1, 2, 5])
@@ -93,7 +94,7 @@ def test_one_missing_answer_of_a_few_can_be_chance_but_is_said(run_gate: RunGate
     assert (found.exit_code, found.verdict) == (0, "inconclusive")
     assert found.reasons("inconclusive") == {"missing_answers"}
     comment = (found.out / "comment.md").read_text("utf-8")
-    assert f"1 of {FEW} answers on head is empty, cut off or refused (1 cut off)" in comment
+    assert f"1 of {FEW} answers on head is cut off" in comment
 
 
 def test_a_missing_answer_within_the_margin_is_said_in_the_headline(run_gate: RunGate) -> None:
@@ -101,7 +102,7 @@ def test_a_missing_answer_within_the_margin_is_said_in_the_headline(run_gate: Ru
     answers = model(MISSING["empty, stop"], at="item 3.")
     found = run_gate(base, {PROMPT: HARMLESS}, answer=answers)
     assert (found.exit_code, found.verdict) == (0, "pass")
-    said = "1 of 24 answers on head is empty, cut off or refused (1 empty), and 0 of 24 on base."
+    said = "1 of 24 answers on head is empty, and 0 of 24 on base."
     comment = (found.out / "comment.md").read_text("utf-8")
     assert said in comment.split("\n\n")[1]
     assert found.result is not None

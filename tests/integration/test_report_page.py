@@ -212,6 +212,15 @@ def test_a_share_of_a_category_leads_to_its_fixtures(visit: Visit, result: GateR
     assert page.evaluate("document.activeElement.className") == "fixture"
 
 
+def test_the_count_below_a_high_share_has_the_ink_of_the_share(visit: Visit) -> None:
+    cell = visit.samples().page.locator("#categories td:has(small)").first
+    cell.evaluate("cell => { cell.className = 'h9' }")
+    inks = [
+        one.evaluate("one => getComputedStyle(one).color") for one in (cell, cell.locator("small"))
+    ]
+    assert inks == ["rgb(255, 255, 255)"] * 2
+
+
 def test_arrow_keys_move_between_fixtures_and_escape_closes(visit: Visit) -> None:
     page = visit.page
     names = fixtures(page)

@@ -20,11 +20,11 @@ def explain(arguments: argparse.Namespace) -> int:
 
 
 def mcp(arguments: argparse.Namespace) -> int:
-    """Serve `affected`, `validate`, `check` and `explain` to an agent, on standard input and output
-    by the Model Context Protocol.
+    """Serve `affected`, `validate`, `check` and `explain` to an agent, by MCP.
 
-    `check` measures the work tree. What it may spend, and which models it calls, comes from the
-    policy of the base branch. No tool writes a contract, a policy or a waiver.
+    The agent starts the server, and talks to it on standard input and output. `check` measures the
+    work tree. What it may spend, and which models it calls, comes from the policy of the base
+    branch. No tool writes a contract, a policy or a waiver.
     """
     from gatekeeper.cli.mcp_server import make_server
 

@@ -390,7 +390,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     --from FILE              propose contracts only for the prompts or the suite in this file; can
                              be repeated
     --hold WHAT              write a gate that calls no model for a pull request before it has a
-                             label, or before the reviewers of an environment approve it
+                             label (`label`), or reviewers approve it (`environment`)
     --agents                 also write AGENTS.md and a skill, which tell agents that edit prompts
                              how to test them
     """,

@@ -31,7 +31,7 @@ def action(_: argparse.Namespace) -> int:
 
 
 def notify(arguments: argparse.Namespace) -> int:
-    """Send a message to an address that the action's input `notify` could name.
+    """Send a test message to an address for notifications.
 
     The exit code is 3 if it could not be sent.
     """

@@ -131,7 +131,7 @@ def require_new_gate(root: Path, hold: str | None) -> None:
     if hold and (root / place).exists():
         raise UsageError(
             f"--hold {hold}: {place} exists already and was not changed; remove the file first, or "
-            "edit it as the section Who may spend of docs/github-action.md says"
+            "edit it as `Who may spend` in docs/github-action.md says"
         )
 
 

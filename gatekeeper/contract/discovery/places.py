@@ -40,7 +40,7 @@ _TEST_FILE = re.compile(r"test_|.*\.(?:test|spec|vitest)\.")
 _DOCUMENTATION = frozenset({"doc", "docs"})
 _OF_AGENTS = re.compile(
     r"(?:.*/)?\.[^/]+/(?:.*/)?(?:skills?|agents?|rules|commands|prompts|instructions|(?:chat)?modes)"
-    r"/.+\.(?:mdc?|markdown|txt|prompt|toml)|\.github/copilot-instructions\.md|(?:.*/)?\.cursorrules",
+    r"/(?!gatekeeper/SKILL\.md).+\.(?:mdc?|markdown|txt|prompt|toml)|\.github/copilot-instructions\.md|(?:.*/)?\.cursorrules",
     re.IGNORECASE,
 )
 
@@ -54,7 +54,8 @@ def is_own(path: str) -> bool:
 
 def is_of_agents(path: str) -> bool:
     """Return whether the file is a text for agents in a hidden folder, such as a skill: agents read
-    it, so that it is a prompt, but not one of the program."""
+    it, so that it is a prompt, but not one of the program. The skill that `init --agents` writes
+    counts as none."""
     if not path.startswith(".") and "/." not in path:
         return False
     return _OF_AGENTS.fullmatch(path) is not None

@@ -179,12 +179,15 @@ def describe_missing(found: MissingAnswers) -> str:
     """Say how many answers are missing on both arms, and how."""
     base = found.base
     before = f", and {base.missing:,} of {base.answered:,} on base" if base else ""
-    if base and base.missing:
+    ways = {*found.head.ways, *(base.ways if base else ())}
+    what = f"empty, cut off or refused ({_ways(found.head)})"
+    if len(ways) == 1:
+        what = ways.pop()
+    elif base and base.missing:
         before += f" ({_ways(base)})"
     return (
         f"{found.head.missing:,} of {numbers.count(found.head.answered, 'answer')} on head "
-        f"{'is' if found.head.missing == 1 else 'are'} empty, cut off or refused "
-        f"({_ways(found.head)}){before}"
+        f"{'is' if found.head.missing == 1 else 'are'} {what}{before}"
     )
 
 

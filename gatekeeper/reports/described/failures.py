@@ -41,18 +41,26 @@ def describe_failures(result: GateResult) -> Iterator[Block]:
 
 
 def describe_each_check(result: GateResult) -> Iterator[Block]:
-    """Describe each check of each fixture in one line."""
+    """Describe each check of each fixture in one line, and count the fixtures without one."""
     outcomes: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         if trial.contract_from == "head":
             outcomes[trial.contract, trial.fixture].append(outcome)
     for contract in by_severity(result.contracts):
+        idle = 0
         for fixture in contract.fixtures:
             tallies = check_tallies(outcomes[contract.name, fixture.id])
             yield from (_line(contract, fixture, check, each) for check, each in tallies.items())
-            if not tallies:
-                yield _line(contract, fixture, "", CheckTally("error"))
+            idle += not tallies
+        if idle:
+            yield Paragraph(
+                (
+                    Strong("none ", "quiet"),
+                    Quote(contract.name),
+                    f" › {numbers.count(idle, 'fixture')} without an answer",
+                )
+            )
 
 
 def _line(
@@ -67,8 +75,7 @@ def _line(
     return Paragraph(
         (
             Strong(f"{word} ", tone),  # type: ignore[arg-type]
-            *(Quote(contract.name), " › ", Quote(fixture.id), " › "),
-            Quote(check) if check else "not sampled",
+            *(Quote(contract.name), " › ", Quote(fixture.id), " › ", Quote(check)),
             f" {' → '.join(str(arm or numbers.NONE) for arm in arms)}",
             *((": ", Quote(found.said, _MESSAGE)) if found.said else ()),
         )
@@ -102,7 +109,8 @@ def _fixture(fixture: FixtureResult) -> Paragraph:
     failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
     why: Words = ""
     if failure:
-        why = (": ", Quote(failure.check), " ", Strong(Quote(failure.message, _MESSAGE), "quiet"))
+        said = Strong(Quote(failure.message, _MESSAGE), "quiet")
+        why = (", ", Quote(failure.check), ": ", said)
     verb = "broke" if fixture.change == "broke" else "fails"
     return Paragraph((f"    {verb} ", Strong(Quote(fixture.id)), f" {tally}{again}", why))
 

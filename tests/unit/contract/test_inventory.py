@@ -575,6 +575,7 @@ OF_AGENTS = (
     "packages/app/.claude/skills/review/SKILL.md",
 )
 OF_NOBODY = (
+    ".claude/skills/gatekeeper/SKILL.md",
     ".github/workflows/rules.md",
     ".github/ISSUE_TEMPLATE/bug.md",
     ".github/pull_request_template.md",
