@@ -197,3 +197,18 @@ def test_the_forecast_is_near_the_bill(
         factors.append(result["forecast"]["expected"]["cost_usd"] / bank.bill)
     assert 1 / 1.5 < factors[0] < 3, "the length of an answer is a guess"
     assert 1 / 1.2 < factors[1] < 1.2
+
+
+def test_no_forecast_holds_a_longer_prompt_than_models_read(
+    repository: GitRepository, bank: Bank, tmp_path: Path
+) -> None:
+    """A provider that counts wrongly would fill the memory of every later run."""
+    history = tmp_path / "history.jsonl"
+    run(repository, tmp_path, "--history", str(history))
+    lines = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
+    [judged] = [line for line in lines if line["contract"] == "a"]
+    judged["asked"]["openai/gpt-4o"][:2] = [1, 3_000_000]
+    history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    _, result = run(repository, tmp_path, "--history", str(history))
+    questions, beside = 24, 1_000_000
+    assert result["forecast"]["expected"]["tokens"] <= questions * 1_000_000 + beside

@@ -181,6 +181,8 @@ _USUAL_VERDICT = 80
 sentences, or of a simulated user."""
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _CHARACTERS_A_TOKEN = 4
+_LONGEST_PROMPT = 1_000_000
+"""In tokens. A provider, or who writes the history, may count more than any model reads."""
 
 
 class EarlierCalls(NamedTuple):
@@ -201,17 +203,23 @@ def _as_usual(
     answers, or `tokens`. Their prompts get the length of earlier ones, if that is known."""
     found: list[Request] = []
     settings: dict[tuple[str, int], Mapping[str, Any]] = {}  # kept by identity, as prices are
+    prompts = {model: _prompt_like(before) for model, before in earlier.items()}
     for request in requests:
         before = earlier.get(request.model)
         key = request.model, id(request.params)
         if key not in settings:
             settings[key] = _with_answer(request.params, tokens, before)
-        messages = request.messages
-        if before and before.prompt_tokens is not None:
-            size = _CHARACTERS_A_TOKEN * before.prompt_tokens // before.calls
-            messages = (Message("user", "x" * size),)
+        messages = prompts.get(request.model) or request.messages
         found.append(replace(request, messages=messages, params=settings[key]))
     return found
+
+
+def _prompt_like(before: ModelUse) -> tuple[Message, ...]:
+    """Return messages as long as the earlier ones; none if their length is not known."""
+    if before.prompt_tokens is None:
+        return ()
+    length = min(before.prompt_tokens // before.calls, _LONGEST_PROMPT)
+    return (Message("user", "x" * (_CHARACTERS_A_TOKEN * length)),)
 
 
 def _with_answer(
