@@ -139,6 +139,19 @@ def test_a_fixture_that_a_second_look_excuses_is_not_reported_as_broken(seed: in
     assert "these fixtures broke" not in " ".join(lead(result))
 
 
+@pytest.mark.parametrize("seed", [18, 34, 51])
+def test_the_counts_of_a_run_that_ended_within_a_round_are_those_of_its_difference(seed) -> None:
+    _, found = check(Desk(seed), order_seed="1" * 32)
+    assert found.paired
+    assert (found.paired.stopped, found.paired.rounds) == ("futile", 1)
+    assert found.base
+    assert found.head
+    assert found.base.samples > 40
+    passed = found.head.fixtures_passed - found.base.fixtures_passed
+    assert passed == found.paired.fixed - found.paired.broke
+    assert found.paired.difference == pytest.approx(passed / 40)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_one_broken_fixture_of_a_hundred_is_found_with_one_sample_each(seed: int) -> None:
     result, found = check(Desk(seed, REFUNDS[:1], rate=1.0), fixtures=100, samples=1)

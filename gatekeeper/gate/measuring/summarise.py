@@ -109,9 +109,11 @@ def _fixtures(watch: EvaluationMonitor, *, stopped: bool) -> list[FixtureResult]
     """Return the result of each fixture, with its fresh samples."""
     evaluation, broken = watch.evaluation, watch.broken
     planned = max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples
+    # A round that was not completed is no part of the comparison, nor of these counts.
+    shown = [o for o in watch.outcomes if not stopped or o.sample.trial.repetition < planned]
     fixtures = fixture_results(
         evaluation.contract,
-        by_fixture(watch.outcomes),
+        by_fixture(shown),
         evaluation.same_input,
         planned,
         paired=evaluation.base is not None,
