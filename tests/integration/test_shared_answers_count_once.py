@@ -128,6 +128,10 @@ def test_every_report_and_the_site_count_it_once(git_repository, tmp_path, capsy
     shown += [page.read_text("utf-8") for page in pages]
     assert len(pages) > 2
     assert "(9/10)" in shown[0]
+    assert "words: 1 of 10 inputs fails" in shown[0]
+    table = shown[0].partition("FAILURES BY CHECK")[2].splitlines()
+    assert table[1].split()[-2:] == ["fixtures", "failures"]
+    assert table[2].split()[-2:] == ["1", "1"]
     for text in shown:
         assert not re.search(r"\b9 of 18\b|\b9/18\b", text)
 

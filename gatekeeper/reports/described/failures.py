@@ -4,7 +4,7 @@ do about each cause."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Outcome
@@ -82,17 +82,28 @@ def _line(
     )
 
 
+def _of_category(contract: ContractResult, category: str | None) -> list[FixtureResult]:
+    return [fixture for fixture in contract.fixtures if fixture.category == category]
+
+
+def _inputs(fixtures: Iterable[FixtureResult]) -> int:
+    """Count fixtures, those with the same input once: they share an answer."""
+    return len({fixture.duplicate_of or fixture.id for fixture in fixtures})
+
+
 def _by_category(contract: ContractResult, failing: Sequence[FixtureResult]) -> Iterator[Block]:
     groups: dict[str | None, list[FixtureResult]] = defaultdict(list)
     for fixture in failing:
         groups[fixture.category].append(fixture)
-    sizes = Counter(fixture.category for fixture in contract.fixtures)
+    sizes = {category: _inputs(_of_category(contract, category)) for category in groups}
     for category, found in [*groups.items()][:_MOST_CATEGORIES]:
-        broke = sum(fixture.change == "broke" for fixture in found)
-        verb = "fails" if len(found) == 1 else "fail"
-        what = "broke" if broke == len(found) else f"{verb}, {broke:,} broke" if broke else verb
+        fails = _inputs(found)
+        broke = _inputs(fixture for fixture in found if fixture.change == "broke")
+        verb = "fails" if fails == 1 else "fail"
+        what = "broke" if broke == fails else f"{verb}, {broke:,} broke" if broke else verb
         name = (Quote(contract.name), *(() if category is None else (" › ", Quote(category))))
-        of = f": {len(found):,} of {numbers.count(sizes[category], 'fixture')} {what}"
+        noun = "fixture" if sizes[category] == len(_of_category(contract, category)) else "input"
+        of = f": {fails:,} of {numbers.count(sizes[category], noun)} {what}"
         yield Paragraph(("  ", Strong(name), of))
         yield from map(_fixture, found[:_MOST_FIXTURES])
         if len(found) > _MOST_FIXTURES:
@@ -116,12 +127,18 @@ def _fixture(fixture: FixtureResult) -> Paragraph:
 
 
 def _by_check(failing: Mapping[str, Sequence[FixtureResult]], *, compared: bool) -> Iterator[Block]:
-    """Count the failing fixtures of each check, and its failures on the arms."""
+    """Count the failing fixtures of each check, and its failures on the arms; what shares an answer
+    counts once."""
     rows: dict[tuple[str, str], list[int]] = {}
+    counted: set[tuple[str, str, str]] = set()
     for contract, fixtures in failing.items():
         for fixture in fixtures:
             arms = Counter((failure.check, failure.arm) for failure in fixture.failures)
+            answer = fixture.duplicate_of or fixture.id
             for check in dict.fromkeys(check for check, arm in arms if arm == "head"):
+                if (contract, check, answer) in counted:
+                    continue
+                counted.add((contract, check, answer))
                 row = rows.setdefault((contract, check), [0, 0, 0])
                 row[0] += 1
                 row[1] += arms[check, "head"]
