@@ -288,15 +288,17 @@ def _subject(result: GateResult) -> str:
     if result.verdict == "error":
         return ""
     concerned = [c for c in by_severity(result.contracts) if c.verdict == result.verdict]
+    broken = sum(has_broken(f) for c in result.contracts for f in c.fixtures if c.paired)
+    count = numbers.count(broken, "fixture")
+    if result.verdict == "inconclusive":
+        return f"; {count} broke" if broken else ""
     if result.verdict == "pass":
         waived = [c for c in by_severity(result.contracts) if _gating_was_waived(c)]
         if waived:
             return f": {_and_more(code(waived[0].name, 60), len(waived) - 1)} waived by a person"
-        broken = sum(has_broken(f) for c in result.contracts for f in c.fixtures if c.paired)
         dearer = rise(result.contracts)
         but = f", but {dearer}" if dearer else ""
         if broken:
-            count = numbers.count(broken, "fixture")
             more = f", and {dearer}" if dearer else ""
             return f": no significant regression, but {count} broke{more}"
         compared = any(contract.paired for contract in result.contracts)

@@ -115,6 +115,12 @@ def test_a_break_that_fresh_samples_excuse_is_not_counted_as_broken() -> None:
     assert "but 1 fixture broke" in headline_text(examples.result(broke))
 
 
+@pytest.mark.parametrize(("found", "said"), [("broke", True), ("kept", False)])
+def test_a_title_without_a_decision_names_what_certainly_broke(found, said: bool) -> None:
+    contract = _undecided(_confirmed(found))
+    assert ("; 1 fixture broke" in headline_text(examples.result(contract))) == said
+
+
 @pytest.mark.parametrize(
     ("met", "cell"),
     [
