@@ -211,4 +211,4 @@ def test_no_forecast_holds_a_longer_prompt_than_models_read(
     history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
     _, result = run(repository, tmp_path, "--history", str(history))
     questions, beside = 24, 1_000_000
-    assert result["forecast"]["expected"]["tokens"] <= questions * 1_000_000 + beside
+    assert result["forecast"]["expected"]["prompt_tokens"] <= questions * 1_000_000 + beside
