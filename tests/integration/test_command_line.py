@@ -93,6 +93,18 @@ def test_a_replay_of_no_file_is_refused_before_sampling_begins(name, repository,
     assert "sampling" not in told
 
 
+def test_a_replay_does_not_remove_the_answers_that_it_is_to_replay(repository, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert check(repository, out) == 1
+    samples = out / "samples.jsonl"
+    answers = samples.read_bytes()
+
+    assert check(repository, out, "--replay", str(tmp_path / "." / "out" / "samples.jsonl")) == 2
+    assert "another folder with --out" in capsys.readouterr().err
+    assert samples.read_bytes() == answers
+    assert check(repository, tmp_path / "again", "--replay", str(samples)) == 1
+
+
 def test_the_default_folder_is_not_offered_to_git(repository, monkeypatch):
     monkeypatch.chdir(repository.path)
 

@@ -187,8 +187,12 @@ def objective_line(slo: SloResult, contract: ContractResult) -> str:
         low, high = (objective_value(slo, end) for end in (slo.interval.low, slo.interval.high))
         interval = f", 95\u00a0% interval {low} to {high}"
     budget = next((b for b in contract.error_budgets if b.objective == slo.objective), None)
-    left = f"; error budget of {budget.window}: {share_left(budget)} left" if budget else ""
-    text = f"{observed_value(slo)}, wanted {target(slo)}{interval}: {status_text(slo, contract)}"
+    left = ""
+    if budget:
+        share = share_left(budget)
+        left = f"; error budget of {budget.window}: {share}{' left' * share.endswith('%')}"
+    status = status_text(slo, contract).replace("open: ", "open, ", 1)
+    text = f"{observed_value(slo)}, wanted {target(slo)}{interval}: {status}"
     icon = {True: "✅", False: "❌", None: "⚠️"}[slo.met]
     return f"{icon} {prose(label_of(slo.objective), 100)}: {own_words(text + left)}"
 

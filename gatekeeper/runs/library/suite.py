@@ -225,6 +225,12 @@ def _measure(
     instead of this process's models; `collects_batches` says that it goes on with earlier
     batches."""
     require_formats(given.format)
+    own = given.out and given.out / "samples.jsonl"
+    if given.replay and own and given.replay.resolve() == own.resolve():
+        raise UsageError(
+            f"--replay {given.replay}: this run would overwrite the file; copy the file, or name "
+            "another folder with --out"
+        )
     # A run that ends early has no reports, and one that is refused, because the folder belongs to
     # an unfinished run, leaves those of that run.
     if given.out and not (given.resume or names_batches(given.out)):

@@ -183,6 +183,7 @@ def test_every_objective_is_a_line() -> None:
     budgets = (
         examples.BUDGET,
         ErrorBudget("7d", 10, 5.0, 6, -1.0, objective=hostile),
+        ErrorBudget("1d", 0, 0.0, 0, 0.0, objective="cost_per_call_usd"),
     )
     contract = replace(examples.passing_contract(), slo=slo, error_budgets=budgets)
     comment = comment_of(examples.result(contract))
@@ -193,7 +194,8 @@ def test_every_objective_is_a_line() -> None:
         "- ✅ success rate: 97 %, wanted ≥ 90 %, 95 % interval 93 % to 99 %: met; error budget of "
         "28d: 61.7 % left",
         f"- ❌ {hidden}: < 0.1 %, wanted ≥ 50 %: missed; error budget of 7d: −20 % left",
-        "- ⚠️ cost per call: unknown, wanted ≤ 0.010 USD: open: not measured",
+        "- ⚠️ cost per call: unknown, wanted ≤ 0.010 USD: open, not measured; error budget of "
+        "1d: no history yet",
     ]
     page = " ".join(render_html(examples.result(contract)).replace("\u00a0", " ").split())
     assert "success rate: 97 %, wanted ≥ 90 %, 95 % interval 93 % to 99 %: met" in page
