@@ -174,9 +174,10 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert "6 fixtures, expected 12 calls," in text
     assert "; at most 12 calls," in text
     warning = (
-        "words, compared alone: 6 distinct fixtures can only show a drop of 87 points or more, "
-        "but `gate.margin` is 5 points; if a change breaks fixtures outright, use 134 fixtures; "
-        "if answers to the same fixture vary, take more samples"
+        "words, compared alone: 6 distinct fixtures can only show a drop of 87 points or more "
+        "over all inputs, but `gate.margin` is 5 points; a fixture that always fails is found; to "
+        "see a smaller drop, use 134 fixtures; if answers to the same fixture vary, take more "
+        "samples"
     )
     assert text.count("can only show a drop") == 1
     assert f"⚠️ {warning}" in text

@@ -12,7 +12,12 @@ from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs
 from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives.objectives import count_units, inputs_to_prove
-from gatekeeper.gate.plan.alpha import comparison_alpha, gates_repairs, repair_level
+from gatekeeper.gate.plan.alpha import (
+    claims_fixtures,
+    comparison_alpha,
+    gates_repairs,
+    repair_level,
+)
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.sampling.limits import Price
 from gatekeeper.stats.paired.power import fixtures_needed, minimum_detectable_effect
@@ -45,6 +50,8 @@ class ComparisonPower:
     contracts: int = 1
     clustered_fixtures: int | None = None
     """How many fixtures the clusters hold; None if related fixtures do not count as one."""
+    finds_broken: bool = False
+    """Whether fresh samples find a single fixture that always fails."""
 
     @property
     def warning(self) -> str | None:
@@ -57,6 +64,7 @@ class ComparisonPower:
         shown = "cannot show a drop"
         if percent is not None:
             shown = f"can only show a drop of {numbers.size_in_points(percent / 100)} or more"
+            shown += " over all inputs" if self.finds_broken else ""
         return (
             f"{self.name}, {self.comparisons_text}: {self.units_text} {shown}, but "
             f"`gate.margin` is {numbers.size_in_points(self.margin)}; {self._what_helps}"
@@ -70,6 +78,8 @@ class ComparisonPower:
         if self.minimum_detectable_effect is None:
             return more
         breaks = f"if a change breaks {self._noun}s outright, {more}"
+        if self.finds_broken:
+            breaks = f"a fixture that always fails is found; to see a smaller drop, {more}"
         return f"{breaks}; if answers to the same {self._noun} vary, take more samples"
 
     @property
@@ -130,6 +140,7 @@ def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1)
         together=together,
         contracts=contracts,
         clustered_fixtures=sum(map(len, units.values())) if evaluation.clustered else None,
+        finds_broken=claims_fixtures(evaluation.contract) and not evaluation.may_repeat,
     )
 
 

@@ -46,6 +46,13 @@ def _foresight(
             "fixtures; if answers to the same fixture vary, take more samples",
         ),
         (
+            replace(_foresight(), finds_broken=True),
+            "words, compared alone: 20 distinct fixtures can only show a drop of 32 points or "
+            "more over all inputs, but `gate.margin` is 5 points; a fixture that always fails is "
+            "found; to see a smaller drop, use 134 fixtures; if answers to the same fixture vary, "
+            "take more samples",
+        ),
+        (
             replace(_foresight(), together=2, contracts=2),
             "words, compared together with 1 other contract: 20 distinct fixtures can only show a "
             "drop of 32 points or more, but `gate.margin` is 5 points; if a change breaks fixtures "
@@ -107,12 +114,13 @@ def test_a_wider_margin_is_never_advised(inputs: int) -> None:
     assert "more samples" in advice
 
 
-def _validated(words: Sequence[str], gate: str) -> Validation:
+def _validated(words: Sequence[str], gate: str, params: str = "{}") -> Validation:
     rows = "\n".join(f"  - {{id: f{n}, vars: {{word: {word}}}}}" for n, word in enumerate(words))
     files = {
         "contracts/words.yaml": (
             "contract: 1\nname: words\nprompt: ../prompts/words.txt\nmodel: openai/gpt-4o-mini\n"
-            f"checks: [{{type: regex, pattern: ok}}]\ngate: {gate}\nfixtures:\n{rows}\n"
+            f"params: {params}\nchecks: [{{type: regex, pattern: ok}}]\n"
+            f"gate: {gate}\nfixtures:\n{rows}\n"
         ).encode(),
         "prompts/words.txt": b"Say {{ word }}.\n",
     }
@@ -128,6 +136,22 @@ def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
     assert spaced(warning.problem.what).startswith(
         "words, compared alone: 20 distinct fixtures can only show a drop of 32 points"
     )
+
+
+@pytest.mark.parametrize(
+    ("gate", "params", "finds"),
+    [
+        ("{}", "{}", True),
+        ("{claim: fixtures}", "{temperature: 1}", True),
+        ("{claim: inputs}", "{}", False),
+        ("{}", "{temperature: 0}", False),
+    ],
+)
+def test_validate_says_that_a_broken_fixture_is_found_where_it_is(gate, params, finds) -> None:
+    found = _validated([f"word{n}" for n in range(20)], gate, params)
+    told = " ".join(warning.problem.what for warning in found.of_level("warning"))
+    assert ("a fixture that always fails is found" in told) == finds
+    assert ("breaks fixtures outright" in told) != finds
 
 
 def test_validate_has_nothing_to_say_of_one_that_can() -> None:
