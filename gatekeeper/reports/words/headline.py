@@ -227,7 +227,10 @@ def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> s
         found = "**may have got worse**" if worse else "**may have changed**"
     open_ = can_be_chance(paired, contract)
     chance = "" if paired.p_value is None else _chance(paired, open_=open_)
-    return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{chance}. {counts(paired)}."
+    said = counts(paired)
+    if is_significant(paired) and ended_early(paired) and not paired.compared_rounds:
+        said = said.partition(", ")[2]  # the size says how many broke
+    return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{chance}. {said}."
 
 
 def _broken(contract: ContractResult) -> str:

@@ -25,7 +25,7 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
         "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **9 of 9 broke**, "
         "p = 0.0020, more than chance explains. "
-        "9 broke, 0 fixed; the result was certain after 9 of 100 fixtures."
+        "0 fixed; the result was certain after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 not needed, 3 not used for the decision" in comment_of(
         early_examples.EARLY
