@@ -69,7 +69,7 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
             f"{_sentence(contract.broken)} So nothing tests the change of {changed}. "
             "Correct the mistake, in this pull request or in another one."
         )
-        return Reason("error", text, "inconclusive" if contract.is_foreign else "error")
+        return Reason("error", text, "inconclusive")
     if contract.broken:
         text = (
             "Gatekeeper can no longer use the file of this contract: "

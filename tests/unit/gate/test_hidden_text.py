@@ -11,7 +11,6 @@ from support.revisions import change, revision
 from gatekeeper.contract.policies.policy import Allow, Policy
 from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.plan.contract_reasons import removed_reason
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.work import Work, plan_check
 
@@ -90,8 +89,9 @@ def shown(found: Change, policy: Policy = PLAIN) -> bool:
         work = plan_check(found, policy)
     except ContractError:
         return True
-    verdicts = [removed_reason(c, policy).verdict for c in work.affected.contracts if c.broken]
-    return "error" in verdicts or any(WORSE in text for text in sent(work))
+    return any(contract.broken for contract in work.affected.contracts) or any(
+        WORSE in text for text in sent(work)
+    )
 
 
 def edited(text: str, tail: str) -> str:
