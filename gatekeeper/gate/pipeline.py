@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
+    from gatekeeper.gate.forecast.forecast import EarlierCalls
     from gatekeeper.gate.measuring.monitor import Progress, Watches
     from gatekeeper.gate.plan.plan import Job
     from gatekeeper.sampling.cache import Entry
@@ -59,18 +60,19 @@ class RunContext:
     `history` holds the events of the default branch, by contract and objective; None if no history
     was given. Setting `stop` ends the run with the samples so far. `waivers` are those that count
     for the tested commit. `unread` says that there is a history and that it could not be read.
-    `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
-    by plan, which are not taken again. `resumed` returns the answers of an unfinished run to
-    trials, by their index, and `on_answer` gets each new one; `judged` and `on_judge_answer` are
-    the same for judges, by `question_key`. `price` gives the most that a request can cost; None if
-    no prices are known. `limits` replace the policy's limits. `together` says that all calls are
-    made before the first answer comes, so that sampling cannot stop early. `on_fresh` gets trials
-    that were not planned, before they are run.
+    `gated` says which checks gated in earlier runs, and `earlier` what calls took. `remembered` are
+    the samples of earlier runs, by plan, which are not taken again. `resumed` returns the answers
+    of an unfinished run to trials, by their index, and `on_answer` gets each new one; `judged` and
+    `on_judge_answer` are the same for judges, by `question_key`. `price` gives the most that a
+    request can cost; None if no prices are known. `limits` replace the policy's limits. `together`
+    says that all calls are made before the first answer comes, so that sampling cannot stop early.
+    `on_fresh` gets trials that were not planned, before they are run.
     """
 
     client: ModelClient
     history: Spending | None = None
     gated: GatingHistory = field(default_factory=dict)
+    earlier: Mapping[str, EarlierCalls] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     progress: Progress | None = None
     stop: asyncio.Event | None = None

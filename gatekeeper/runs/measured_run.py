@@ -7,18 +7,13 @@ of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.forecast.forecast import (
-    Amounts,
-    EarlierCalls,
-    forecast_run,
-    unanswered_shares,
-)
+from gatekeeper.gate.forecast.forecast import Amounts, forecast_run, unanswered_shares
 from gatekeeper.gate.pipeline import (
     RunContext,
     build_result,
@@ -91,8 +86,7 @@ def measure_and_keep(plan: RunPlan, notices: tuple[str, ...]) -> GateResult:
     )
     log = _answer_log(plan.answers, work, unfinished, redact) if plan.answers else None
     plan = replace(plan, work=work)
-    earlier = earlier_calls(past.records)
-    found = _measure_now(plan, client, _with_past(around, past), log, earlier)
+    found = _measure_now(plan, client, _with_past(around, past), log)
     if plan.explain:
         found = plan.explain(work, found).added_to(found)
     more: list[str] = []
@@ -132,16 +126,13 @@ def _with_past(around: RunContext, past: Past) -> RunContext:
         around,
         history=events_of(past.records) or None,
         gated=gating_history(past.records),
+        earlier=earlier_calls(past.records),
         unread=past.unread,
     )
 
 
 def _measure_now(
-    plan: RunPlan,
-    client: ModelRouter,
-    around: RunContext,
-    log: AnswerLog | None,
-    earlier: Mapping[str, EarlierCalls],
+    plan: RunPlan, client: ModelRouter, around: RunContext, log: AnswerLog | None
 ) -> Measurement:
     """Ask the models, with progress and signals if there is a terminal."""
     work = plan.work
@@ -157,7 +148,7 @@ def _measure_now(
             price, said = await asyncio.to_thread(
                 prices_within_limits, work, plan.trusted, amounts.worst
             )
-            amounts = replace(amounts, worst=price)
+            amounts = replace(amounts, worst=price, earlier=around.earlier)
         try:
             await client.require_keys(dict.fromkeys(sorted(work.called_models)))
         except UsageError as error:
@@ -169,7 +160,7 @@ def _measure_now(
             hooks.follow(progress)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # What the end of the run needs takes no time while the models are thinking.
-        forecaster = _forecaster(work, ready, amounts, earlier) if amounts else None
+        forecaster = _forecaster(work, ready, amounts) if amounts else None
         end = asyncio.create_task(asyncio.to_thread(_prepare_the_end, forecaster))
         try:
             found = await measure_contracts(work, ready)
@@ -193,9 +184,7 @@ def _measure_now(
     return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
-def _forecaster(
-    work: Work, around: RunContext, amounts: Amounts, earlier: Mapping[str, EarlierCalls]
-) -> Callable[[], Forecast | None]:
+def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[], Forecast | None]:
     """Return the function that forecasts the run, from what is known before the first call. Which
     questions to judges are left is found out here, because checks answer one thread only."""
     planned, known = plan_sampling(work, around, datetime.now(UTC))
@@ -204,7 +193,7 @@ def _forecaster(
         unanswered = unanswered_shares(planned.jobs, known, known_judge_answers(planned, around))
 
     def forecast() -> Forecast | None:
-        return forecast_run(planned, known, amounts, unanswered, earlier)
+        return forecast_run(planned, known, amounts, unanswered)
 
     return forecast
 

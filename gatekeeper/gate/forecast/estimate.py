@@ -114,7 +114,8 @@ def estimate_change(
     ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
-    amounts = Amounts(*map(_once, (amounts.expected, amounts.worst, amounts.tokens)))
+    prices = _once(amounts.expected), _once(amounts.worst)
+    amounts = Amounts(*prices, _once(amounts.tokens))
     shared = _Shared(work.jobs, policy.limits.concurrency)
     of_jobs = zip(work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True)
     contracts = (

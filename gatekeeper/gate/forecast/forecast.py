@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gatekeeper.contract.checks.judge_settings import question_id, question_key
@@ -163,13 +163,31 @@ CountTokens = Callable[[Request], tuple[TokenPair, TokenPair]]
 Infinite if there is no limit."""
 
 
+class EarlierCalls(NamedTuple):
+    """What calls to each model took in the last run of a contract: to its own (`own`), and to
+    judges and simulated users (`others`)."""
+
+    own: Mapping[str, ModelUse] = {}
+    others: Mapping[str, ModelUse] = {}
+
+
+_NOTHING_EARLIER = EarlierCalls()
+
+
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What a request costs in US dollars, `expected` and at `worst`, and the `tokens` it takes."""
+    """What a request costs in US dollars, `expected` and at `worst`, and the `tokens` it takes.
+    `earlier` has what calls took in the last runs by contract, and `before` that of one."""
 
     expected: Price
     worst: Price
     tokens: CountTokens
+    earlier: Mapping[str, EarlierCalls] = field(default_factory=dict)
+    before: EarlierCalls = _NOTHING_EARLIER
+
+    def of(self, contract: str) -> Amounts:
+        """Return the amounts for a contract."""
+        return replace(self, before=self.earlier.get(contract, _NOTHING_EARLIER))
 
 
 # How long the answers will be. `max_tokens` is a limit, and most answers stay far below it.
@@ -183,17 +201,6 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 _CHARACTERS_A_TOKEN = 4
 _LONGEST_PROMPT = 1_000_000
 """In tokens. A provider, or who writes the history, may count more than any model reads."""
-
-
-class EarlierCalls(NamedTuple):
-    """What calls to each model took in the last run of a contract: to its own (`own`), and to
-    judges and simulated users (`others`)."""
-
-    own: Mapping[str, ModelUse] = {}
-    others: Mapping[str, ModelUse] = {}
-
-
-_NOTHING_EARLIER = EarlierCalls()
 
 
 def _as_usual(
@@ -280,18 +287,15 @@ def forecast_run(
     known: Mapping[int, Completion],
     amounts: Amounts,
     unanswered: Sequence[float] | None = None,
-    earlier: Mapping[str, EarlierCalls] | None = None,
 ) -> Forecast | None:
     """Forecast the calls that a run still has to make; None if it has to make none.
 
     `known` are the answers that take no call, by the trial's index. Answers of recordings take none
     either. `unanswered` is what `unanswered_shares` returns for them; None if judges have graded
-    them all. `earlier` is what the last runs took, by contract. The cost limit of the policy bounds
-    the cost.
+    them all. The cost limit of the policy bounds the cost.
     """
     shares = unanswered or [0.0] * len(work.jobs)
-    of_jobs = _ranges_of_jobs(work, known, amounts, shares, earlier or {})
-    ranges = [*of_jobs, *_anchors(work, amounts, earlier or {})]
+    ranges = [*_ranges_of_jobs(work, known, amounts, shares), *_anchors(work, amounts)]
     expected, most = (_total(each) for each in zip(*ranges, strict=True))
     if not most.calls:
         return None
@@ -307,11 +311,7 @@ def share_made(questions: int, calls: int, planned: int) -> int:
 
 
 def _ranges_of_jobs(
-    work: Work,
-    known: Mapping[int, Completion],
-    amounts: Amounts,
-    unanswered: Sequence[float],
-    earlier: Mapping[str, EarlierCalls],
+    work: Work, known: Mapping[int, Completion], amounts: Amounts, unanswered: Sequence[float]
 ) -> Iterator[_Range]:
     strictest, concurrency = levels(work.jobs), work.policy.limits.concurrency
     made = {call.trials[0] for call in group_calls(work.trials, known)[0] if not call.known}
@@ -331,28 +331,24 @@ def _ranges_of_jobs(
         asked = joined((judging, users)) if asks else Questions()
         # Fresh samples are known from the cache only if all planned ones are.
         fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
-        before = earlier.get(job.contract.name, _NOTHING_EARLIER)
+        its = amounts.of(job.contract.name)
         if any(trial.request.call is not SINGLE for trial in job.trials):
-            before = before._replace(own={})  # a record counts a conversation as one call
-        found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh, before)
+            # A record counts a conversation as one call.
+            its = replace(its, before=its.before._replace(own={}))
+        found = _range(left, _live_questions(asked), calls, len(planned), its, fresh)
         ungraded = math.ceil((len(planned) - len(left)) * share)
         if ungraded:
             asked = _live_questions(judging)
-            found = _with_questions(found, asked, ungraded, len(planned), amounts, before)
+            found = _with_questions(found, asked, ungraded, len(planned), its)
         yield found
 
 
 def _with_questions(
-    found: _Range,
-    asked: Questions,
-    ungraded: int,
-    planned: int,
-    amounts: Amounts,
-    earlier: EarlierCalls,
+    found: _Range, asked: Questions, ungraded: int, planned: int, amounts: Amounts
 ) -> _Range:
     """Return the range with the questions about so many known samples. If it has calls of its own,
     the most already includes them."""
-    more = _range((), asked, ungraded, planned, amounts, earlier=earlier)
+    more = _range((), asked, ungraded, planned, amounts)
     most = found.most if found.most.calls else more.most
     calls = found.expected.calls + more.expected.calls - ungraded
     expected = _total((found.expected, more.expected))
@@ -369,12 +365,11 @@ def _live_questions(asked: Questions) -> Questions:
     return Questions(tuple(about), tuple(most))
 
 
-def _anchors(work: Work, amounts: Amounts, earlier: Mapping[str, EarlierCalls]) -> Iterator[_Range]:
+def _anchors(work: Work, amounts: Amounts) -> Iterator[_Range]:
     """Yield what the questions about the anchors of each calibration take."""
     for plan in work.anchors:
-        before = earlier.get(plan.contract, _NOTHING_EARLIER)
         questions = Questions(plan.questions, plan.questions)
-        yield _range((), questions, 0, 0, amounts, earlier=before)
+        yield _range((), questions, 0, 0, amounts.of(plan.contract))
 
 
 def _range(
@@ -384,28 +379,15 @@ def _range(
     planned: int,
     amounts: Amounts,
     fresh: int = 0,
-    earlier: EarlierCalls = _NOTHING_EARLIER,
 ) -> _Range:
     questions = share_made(len(asked.most), calls, planned)
     share = calls / len(requests) if requests else 0.0
     asked_share = calls / planned if planned else 1.0
+    own = _as_usual(requests, _USUAL_ANSWER, amounts.before.own)
+    others = _as_usual(asked.about, _USUAL_VERDICT, amounts.before.others)
     about = _total(
-        (
-            _sums(
-                _as_usual(requests, _USUAL_ANSWER, earlier.own),
-                amounts.expected,
-                amounts.tokens,
-                0,
-                share,
-            ),
-            _sums(
-                _as_usual(asked.about, _USUAL_VERDICT, earlier.others),
-                amounts.expected,
-                amounts.tokens,
-                0,
-                asked_share,
-            ),
-        )
+        _sums(usual, amounts.expected, amounts.tokens, 0, part)
+        for usual, part in ((own, share), (others, asked_share))
     )
     again = fresh + share_made(len(asked.most), fresh, planned) if fresh else 0
     most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1, again=again)
