@@ -99,7 +99,6 @@ def _nightly_issues(
 ) -> list[NightlyIssue]:
     """Return the issues about models that retire, and about contracts that were not measured."""
     from gatekeeper.contract.loading.load import models_of
-    from gatekeeper.providers.models import retirement
     from gatekeeper.reports.described.nights import retirement_issues, unmeasured_issue
 
     used = [(model, found.name) for found in contracts for model in models_of(found)]
@@ -109,7 +108,7 @@ def _nightly_issues(
         if contract.verdict == "error"
     }
     return [
-        *retirement_issues(used, retirement.today()),
+        *retirement_issues(used),
         unmeasured_issue(lost, records, result.started),
     ]
 

@@ -378,12 +378,12 @@ class _Validating:
 
 def _later_ends(models: Iterable[NamedModel]) -> Iterator[Problem]:
     """Yield the ends within a year of models that last longer than those that are warned of."""
-    from gatekeeper.providers.models.retirement import find_retirement, today
+    from gatekeeper.providers.models.retirement import find_retirement
 
     for place, model in dict.fromkeys(models):
         ends = find_retirement(model)
-        if ends and not ends.is_soon(today()) and ends.days_left(today()) <= _YEAR:
-            yield place.problem(ends.text(today()), "", "model")
+        if ends and not ends.is_soon and ends.days_left <= _YEAR:
+            yield place.problem(ends.text, "", "model")
 
 
 def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:

@@ -45,7 +45,7 @@ def find_model_fault(model: str) -> ModelFault | None:
     if other:
         return ModelFault(f"no price is known for `{model}`", f"did you mean `{other}`?", False)
     ends = retirement.retires_soon(model)
-    return ModelFault(ends.text(retirement.today()), ends.advice, False) if ends else None
+    return ModelFault(ends.text, ends.advice, False) if ends else None
 
 
 def asks_a_proxy(environ: Mapping[str, str]) -> bool:

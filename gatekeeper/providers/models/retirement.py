@@ -15,8 +15,8 @@ from typing import Any
 
 from gatekeeper.providers.models.price_list import price_entry, price_list
 
-SOON = timedelta(days=90)
-"""How long before its end a model is named in reports."""
+SOON = 90
+"""How many days before its end a model is named in reports."""
 STAGES = (7, 30, 90)
 """The days before the end at which a nightly run opens an issue."""
 _NEXT_LASTS = timedelta(days=180)
@@ -33,17 +33,20 @@ class Retirement:
     day: date
     successor: str | None
 
-    def days_left(self, now: date) -> int:
-        """Return the days until the end; negative after it."""
-        return (self.day - now).days
+    @property
+    def days_left(self) -> int:
+        """The days until the end; negative after it."""
+        return (self.day - today()).days
 
-    def is_soon(self, now: date) -> bool:
-        """Return whether it ends within `SOON`, or has ended."""
-        return self.day <= now + SOON
+    @property
+    def is_soon(self) -> bool:
+        """Whether it ends within `SOON`, or has ended."""
+        return self.days_left <= SOON
 
-    def text(self, now: date) -> str:
+    @property
+    def text(self) -> str:
         """Say when it retires."""
-        left = self.days_left(now)
+        left = self.days_left
         if left < 0:
             return f"`{self.model}` retired on {self.day}, by litellm's price list"
         days = "today" if left == 0 else f"in {left} day{'s' * (left > 1)}"
@@ -68,7 +71,7 @@ def today() -> date:
 def retires_soon(model: str) -> Retirement | None:
     """Return the retirement of a model that ends within `SOON`, or has ended; else None."""
     found = find_retirement(model)
-    return found if found and found.is_soon(today()) else None
+    return found if found and found.is_soon else None
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import short_digest
@@ -41,12 +41,10 @@ class NightlyIssue:
     news: tuple[News, ...] = ()
 
 
-def retirement_issues(models: Iterable[tuple[str, str]], now: date) -> list[NightlyIssue]:
+def retirement_issues(models: Iterable[tuple[str, str]]) -> list[NightlyIssue]:
     """Return one issue for each stage before the end of models, so that each stage opens its own.
 
-    Args:
-        models: The models in use, each with the name of a contract that uses it.
-        now: The day of the run.
+    `models` are those in use, each with the name of a contract that uses it.
     """
     users: dict[Retirement, list[str]] = defaultdict(list)
     for model, contract in models:
@@ -57,7 +55,7 @@ def retirement_issues(models: Iterable[tuple[str, str]], now: date) -> list[Nigh
     for stage in STAGES:
         title = "Model retires: over"
         blocks: list[Block] = [Paragraph(_NO_LONGER)]
-        due = {e: names for e, names in users.items() if _stage(e, now) == stage}
+        due = {e: names for e, names in users.items() if _stage(e) == stage}
         if due:
             ranked = sorted(due, key=lambda ends: (ends.day, ends.model))
             title = f"Model retires on {ranked[0].day}: {named_once([e.model for e in ranked])}"
@@ -68,8 +66,8 @@ def retirement_issues(models: Iterable[tuple[str, str]], now: date) -> list[Nigh
     return found
 
 
-def _stage(ends: Retirement, now: date) -> int | None:
-    return next((stage for stage in STAGES if ends.days_left(now) <= stage), None)
+def _stage(ends: Retirement) -> int | None:
+    return next((stage for stage in STAGES if ends.days_left <= stage), None)
 
 
 def _retirement_blocks(due: Mapping[Retirement, Sequence[str]]) -> list[Block]:

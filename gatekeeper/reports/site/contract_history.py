@@ -207,11 +207,10 @@ def _findings_of_records(records: Sequence[Record], nightly: datetime | None) ->
 
 
 def _findings_of_model(contract: Contract | None) -> Iterator[Finding]:
-    now = retirement.today()
     ends = retirement.find_retirement(contract.target.model) if contract else None
     if ends:
-        severity: Severity = "inconclusive" if ends.is_soon(now) else "info"
-        text = f"{ends.text(now)}: {ends.advice}".replace("`", "")
+        severity: Severity = "inconclusive" if ends.is_soon else "info"
+        text = f"{ends.text}: {ends.advice}".replace("`", "")
         yield Finding("retires", severity, text, f"model ends {ends.day}")
 
 

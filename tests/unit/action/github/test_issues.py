@@ -10,6 +10,7 @@ from support.past_runs import STARTED, record
 
 from gatekeeper.action.github.issues import IssueApi, publish_issue
 from gatekeeper.errors import PublishError
+from gatekeeper.providers.models import retirement
 from gatekeeper.providers.models.retirement import Retirement
 from gatekeeper.reports.described import nights
 from gatekeeper.reports.markers import issue_marker
@@ -96,8 +97,9 @@ def test_thirty_nights_with_a_model_that_retires(api, github, monkeypatch):
     opened = {}
 
     def night(day: date, *used: tuple[str, str]) -> None:
+        monkeypatch.setattr(retirement, "today", lambda: day)
         before = len(github.issues)
-        for found in nights.retirement_issues(used, day):
+        for found in nights.retirement_issues(used):
             own = issue_marker("gatekeeper", found.kind)
             publish_issue(api, own, found.changes, found.title, found.body, found.about)
         if len(github.issues) > before:
@@ -127,7 +129,8 @@ def test_thirty_nights_with_a_model_that_retires(api, github, monkeypatch):
 def test_two_models_share_the_issue_of_their_stage(api, github, monkeypatch):
     ends = {n: Retirement(n, date(2027, 1, 14), None) for n in ("openai/a|b", "openai/@c")}
     monkeypatch.setattr(nights, "find_retirement", ends.get)
-    found = nights.retirement_issues([(name, "t") for name in ends], date(2027, 1, 10))
+    monkeypatch.setattr(retirement, "today", lambda: date(2027, 1, 10))
+    found = nights.retirement_issues([(name, "t") for name in ends])
     (due,) = [issue for issue in found if issue.changes]
     assert (due.kind, len(due.changes)) == ("retires-7", 2)
     assert due.title.endswith(" and 1 more")
