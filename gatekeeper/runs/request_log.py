@@ -49,7 +49,7 @@ def logged_requests(path: Path | None) -> Iterator[list[str]]:
         clean = environment_redactor(*secrets).text
         line = _line(clean, method, url, body, *said)
         try:
-            write_line(file, f"{_encoded(line)}\n".encode())
+            write_line(file, f"{json.dumps(line)}\n".encode())
         except OSError as error:
             notices[:] = [f"--log-requests: some requests are missing. {WriteError(path, error)}"]
 
@@ -84,22 +84,17 @@ def _line(
 
 
 def _content(body: bytes, clean: Callable[[str], str]) -> Any:
-    """Return JSON as it is, and anything else as text."""
+    """Return JSON as it is, and anything else as text, such as JSON that is nested too deeply to be
+    written again."""
     text = clean(body[:_MOST].decode("utf-8", "replace"))
     if len(body) > _MOST:
         return f"{text} [cut: only the first {_MOST:,} bytes are logged]"
     try:
-        return json.loads(text) if text else None
+        found = json.loads(text) if text else None
+        json.dumps({"response": found})
+        return found
     except (ValueError, RecursionError):
         return text
-
-
-def _encoded(line: dict[str, Any]) -> str:
-    """Return the line as JSON. A server may nest its answer as deeply as it likes."""
-    try:
-        return json.dumps(line)
-    except RecursionError:
-        return json.dumps({**line, "response": "[nested too deeply to be logged]"})
 
 
 def _secrets_of(name: str, value: str) -> list[str]:

@@ -43,13 +43,14 @@ def swap_model(revision: Revision, contracts: Sequence[Contract], model: str) ->
     for path in dict.fromkeys(contract.path for contract in contracts):
         below = Overlay(revision, texts)
         before = load_contract(revision, path, SHAPES)
-        refused = refused_params(before, model)
+        refused = _refused_params(before, model)
         if refused:
             dropped[path] = refused
         if _is_moved(before, below, model, refused):  # by the edit of a prompt that both use
             continue
-        found = (p for p in _proposals(before, below, model) if _is_sound(before, below, p, model))
-        edit = next(found, None)
+        proposed = _proposals(before, below, model, refused)
+        sound = (p for p in proposed if _is_moved(before, Overlay(below, p), model, refused))
+        edit = next(sound, None)
         if edit is None:
             at = before.model_at
             place = f"{at.path}:{at.line}" if at and at.line else path
@@ -62,15 +63,11 @@ def swap_model(revision: Revision, contracts: Sequence[Contract], model: str) ->
     return Swap(texts, dropped)
 
 
-def refused_params(contract: Contract, model: str) -> tuple[str, ...]:
+def _refused_params(contract: Contract, model: str) -> tuple[str, ...]:
     """Return the parameters of the contract that the model does not take."""
     params = contract.target.params
     never = REFUSED.get(read_model_name(model).provider, frozenset())
     return tuple(name for name in params if name in never or refusal(model, params, name))
-
-
-def _is_sound(before: Contract, below: Revision, edit: Mapping[str, str], model: str) -> bool:
-    return _is_moved(before, Overlay(below, edit), model, refused_params(before, model))
 
 
 def _is_moved(before: Contract, revision: Revision, model: str, dropped: Sequence[str]) -> bool:
@@ -89,19 +86,17 @@ def _is_moved(before: Contract, revision: Revision, model: str, dropped: Sequenc
     ) == contract_digest(before)
 
 
-def _proposals(before: Contract, below: Revision, model: str) -> Iterator[dict[str, str]]:
+def _proposals(
+    before: Contract, below: Revision, model: str, refused: Sequence[str]
+) -> Iterator[dict[str, str]]:
     """Yield edits: the model's name in its line, without the refused parameters in one way or
     another."""
     place = before.model_at
     if place is None or place.line is None:
         return
     edit = {place.path: _replaced(below, place.path, place.line, before.target.model, model)}
-    names = refused_params(before, model)
-    if not names:
-        yield edit
-        return
     document = read_contract_document(below, before.path).document
-    at = {name: param_place(name, document, before.target.prompt) for name in names}
+    at = {name: param_place(name, document, before.target.prompt) for name in refused}
     for whole in (False, True):
         texts = dict(edit)
         # From the last line to the first, because a line may go.

@@ -57,7 +57,7 @@ def write_skeleton(
     name: str,
     folder: str,
     model: str,
-    around: Surroundings | None = None,
+    around: Surroundings,
 ) -> Skeleton:
     """Return a contract for the prompt.
 
@@ -78,10 +78,10 @@ def write_skeleton(
     demands = find_demands(text)
     variables = prompt_variables(prompt)
     rows = _samples(prompt, variables)
-    inputs = around.inputs_of(found, variables) if around and not rows else None
+    inputs = around.inputs_of(found, variables) if not rows else None
     fault = f"# Not used as fixtures: {inputs.fault}" if inputs and inputs.fault else ""
     inputs = None if fault else inputs
-    call = around.call_of(found) if around and not prompt.model else None
+    call = around.call_of(found) if not prompt.model else None
     file = [{"file": relpath(inputs.path, folder or ".")}] if inputs else []
     fixtures = rows or file or _examples(prompt, variables)
     right = _right_answer(inputs, variables, demands) if inputs else ()

@@ -174,7 +174,5 @@ def _recommendations(
     if causes:
         yield Paragraph("RECOMMENDATIONS", "strong")
     for said, names in causes.items():
-        named = names[:_MOST_FIXTURES]
-        more = f" and {len(names) - len(named):,} more" if len(names) > len(named) else ""
-        whose = Strong((Quote(", ".join(named)), more))
+        whose = Strong(Quote(numbers.some(names, _MOST_FIXTURES)))
         yield Paragraph(("  ", whose, ": ", Quote(said, _ADVICE)))

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatekeeper.reports.escape import clip
 from gatekeeper.reports.words.catalogue import REASONS
 
 _MOST = 5
@@ -33,7 +34,7 @@ def next_steps(result: Part) -> dict[str, Any]:
         "contracts": open_,
         "uncovered": {"prompts": uncovered, "do": REASONS["uncovered"].advice if uncovered else ""},
         "policy_weakened": result["policy_weakened"],
-        "notices": [_cut(text) for text in result["notices"]],
+        "notices": [clip(text, _LONGEST) for text in result["notices"]],
         "repeat": again and f"{again}{names}",
     }
 
@@ -56,7 +57,7 @@ def _steps(contract: Part) -> Iterator[dict[str, Any]]:
         if reason["verdict"] == "pass" and not (entry and entry.noted):
             continue
         do = entry.advice if entry else ""
-        yield {**reason, "text": _cut(reason["text"]), "do": do}
+        yield {**reason, "text": clip(reason["text"], _LONGEST), "do": do}
 
 
 def _fixture(fixture: Part) -> dict[str, Any]:
@@ -68,13 +69,9 @@ def _fixture(fixture: Part) -> dict[str, Any]:
         "checks": [
             {
                 "check": failure["check"],
-                "message": _cut(failure["message"]),
-                "output": _cut("".join(outputs[failure["output"] :][:1])),
+                "message": clip(failure["message"], _LONGEST),
+                "output": clip("".join(outputs[failure["output"] :][:1]), _LONGEST),
             }
             for failure in failures[:_MOST]
         ],
     }
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -63,10 +63,8 @@ def _said(group: Sequence[_Failure], result: GateResult, *, several: bool) -> st
     if several and len(counts) == 1:
         on = f"{on} of {code(first.contract, 60)}"
     elif several:
-        named = [f"{code(name, 60)} {count:,}" for name, count in counts[:_MOST_CONTRACTS]]
-        more = len(counts) - len(named)
-        named += [f"{more:,} more"] if more else []
-        on = f"{on} ({', '.join(named)})"
+        named = [f"{code(name, 60)} {count:,}" for name, count in counts]
+        on = f"{on} ({numbers.some(named, _MOST_CONTRACTS)})"
     what = "calls fail"
     if first.check is not None:
         what = f"{Names(first.contract, result.links).check(first.check, 60)} fails"
