@@ -71,6 +71,13 @@ def joined(parts: Sequence[Words], separator: str = ", ", last: str | None = Non
     return tuple(found)
 
 
+def listed(names: Sequence[Words], most: int) -> Words:
+    """Name the first of them, and count the others: `a, b and 2 more`."""
+    if len(names) > most:
+        return (joined(names[:most]), f" and {len(names) - most:,} more")
+    return joined(names, last=" and ")
+
+
 def leaves(words: Words) -> Iterator[str | Quote | Strong | Picture]:
     """Yield the parts of a line that are not made of parts."""
     if isinstance(words, tuple):

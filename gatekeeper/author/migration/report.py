@@ -20,6 +20,7 @@ from gatekeeper.reports.document import (
     code,
     columns,
     joined,
+    listed,
     sentence,
 )
 from gatekeeper.reports.formats.result_json import picked
@@ -130,11 +131,8 @@ def _fixtures(found: Migration) -> Iterator[Block]:
 
 
 def _named(contract: ContractResult, change: str) -> Any:
-    names = _changed(contract, change)
-    more = f" and {len(names) - _MOST_FIXTURES:,} more" if len(names) > _MOST_FIXTURES else ""
-    if not names:
-        return numbers.NONE
-    return (joined([code(name, _NAME) for name in names[:_MOST_FIXTURES]]), more)
+    names = [code(name, _NAME) for name in _changed(contract, change)]
+    return listed(names, _MOST_FIXTURES) if names else numbers.NONE
 
 
 def _edit(chosen: Candidate | None) -> Iterator[Block]:

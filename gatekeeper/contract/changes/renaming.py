@@ -29,13 +29,9 @@ def with_ids_of(base: Contract, head: Contract) -> tuple[Contract, dict[str, str
     same input, and a row without an id that stands between the same rows as before: the name of
     such a row is made of its text.
     """
-    ids: dict[str, str] = {}
-    edited: dict[str, str] = {}
-    for key_of in (_without_id, _input):
-        found = _paired(base, head, ids, key_of)
-        ids |= found
-        edited |= found if key_of is _input else {}
-    edited |= _between_the_same(base, head, ids)
+    ids = _paired(base, head, {}, _without_id)
+    edited = _paired(base, head, ids, _input)
+    edited |= _between_the_same(base, head, ids | edited)
     ids |= edited
     if all(old == new for old, new in ids.items()):
         return base, {}

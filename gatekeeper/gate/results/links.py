@@ -67,10 +67,7 @@ def links_from(
     dashboard = published.dashboard or ""
     page = f"{dashboard.rstrip('/')}/{kept_page}" if dashboard and kept_page else ""
     if published.report and (number or "{run}" not in published.report):
-        known = {"{run}": _encoded(number), "{sha}": _encoded(sha)}
-        page = published.report
-        for key, value in known.items():
-            page = page.replace(key, value)
+        page = published.report.replace("{run}", _encoded(number)).replace("{sha}", _encoded(sha))
     return Links(run, page or place, bool(page), dashboard, files)
 
 

@@ -27,6 +27,7 @@ from gatekeeper.reports.document import (
     columns,
     heat_map,
     joined,
+    listed,
 )
 from gatekeeper.reports.formats.result_json import picked
 
@@ -285,7 +286,7 @@ def _fewest_broken_rules(result: SweepResult, found: Suitability) -> Words:
         ("Not measured", lost),
     ):
         if numbered:
-            lead += [f" {what}: ", _listed([_name(result, n) for n in numbered]), "."]
+            lead += [f" {what}: ", listed([_name(result, n) for n in numbered], _MOST_NAMED), "."]
     return tuple(lead)
 
 
@@ -367,13 +368,6 @@ def _too_few(result: SweepResult, found: Suitability) -> str:
         f"{numbers.count(len(result.cells), 'setting')} needs at least "
         f"{found.units_needed:,}. Compare fewer settings, or add rules with tests."
     )
-
-
-def _listed(names: Sequence[Words]) -> Words:
-    left = len(names) - _MOST_NAMED
-    if left > 0:
-        return (joined(names[:_MOST_NAMED]), f" and {left:,} more")
-    return joined(names, last=" and ")
 
 
 def _is_worse(found: Suitability, best: int, other: int, alpha: float) -> bool:
