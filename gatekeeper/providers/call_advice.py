@@ -83,7 +83,7 @@ def advise_on_calls(
     if known.address and is_addressed:
         return
     sent = {param: value for param, value in params.items() if value is not None}
-    refused = _refused(name)
+    refused = refused_by(name)
     for param in filter(refused.__contains__, sent):
         yield CallAdvice(
             f"`{model}` does not take `{param}`, so its calls would fail",
@@ -108,7 +108,7 @@ def advise_on_calls(
         )
 
 
-def _refused(name: ModelName) -> frozenset[str]:
+def refused_by(name: ModelName) -> frozenset[str]:
     """Return the parameters that the model takes in none of its APIs."""
     refused = REFUSED.get(name.provider, frozenset())
     entry = price_entry(str(name))

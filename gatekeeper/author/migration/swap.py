@@ -22,7 +22,7 @@ from gatekeeper.contract.reading.read import read_text
 from gatekeeper.contract.values.change import Overlay, Revision
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, UsageError
-from gatekeeper.providers.call_advice import REFUSED
+from gatekeeper.providers.call_advice import refused_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def swap_model(revision: Revision, contracts: Sequence[Contract], model: str) ->
 def _refused_params(contract: Contract, model: str) -> tuple[str, ...]:
     """Return the parameters of the contract that the model does not take."""
     params = contract.target.params
-    never = REFUSED.get(read_model_name(model).provider, frozenset())
+    never = refused_by(read_model_name(model))
     return tuple(name for name in params if name in never or refusal(model, params, name))
 
 

@@ -89,6 +89,13 @@ def test_parameters_that_the_model_refuses_are_taken_out(params: str, left: str)
     assert set(found.dropped["contracts/tag.yaml"]) >= {"temperature"}
 
 
+def test_a_parameter_that_one_model_of_a_provider_refuses_is_taken_out() -> None:
+    contract = edited(CONTRACT, "params: {max_tokens: 9}\n", "params: {max_tokens: 9, stop: x}\n")
+    found = swap({"contracts/tag.yaml": contract, "prompts/tag.md": PROMPT}, "xai/grok-4")
+    assert found.dropped == {"contracts/tag.yaml": ("stop",)}
+    assert "params: {max_tokens: 9}\n" in found.texts["contracts/tag.yaml"]
+
+
 @pytest.mark.parametrize(
     "model_line",
     [
