@@ -74,7 +74,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     [
         (AGAIN, True, 0, 1, "met"),
         (ROUGH, False, 1, 0.75, "missed"),
-        (MIXED, None, 0, 0.9, "open: the interval includes the target"),
+        (MIXED, None, 0, 0.9, "open, the interval includes the target"),
     ],
 )
 def test_a_score_is_met_missed_or_open(way, met, code, observed, told, repository, tmp_path):
