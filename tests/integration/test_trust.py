@@ -279,6 +279,25 @@ def test_a_base_contract_that_cannot_apply_a_new_prompt_is_no_pass(run_gate):
     assert answered.reasons("error") == {"error"}
 
 
+@pytest.mark.parametrize(
+    ("writes", "policy", "code", "reason"),
+    [
+        ({CONTRACT: ANY_TEXT, PROMPT_FILE: OTHER}, "", 3, "error"),
+        ({CONTRACT: NO_SLO, PROMPT_FILE: OTHER}, "", 1, "regression"),
+        ({CONTRACT: ANY_TEXT}, "on_weakening: require_waiver\n", 1, "weakened"),
+        ({CONTRACT: NO_SLO}, "", 0, None),
+    ],
+)
+def test_who_mends_a_contract_that_cannot_be_read_does_not_loosen_it_unseen(
+    writes, policy, code, reason, run_gate
+):
+    mended = Proposal("mended", "", writes, contract=f"{NO_SLO}colour: red\n")
+    answered = mended.run_check(run_gate, policy=policy)
+    assert answered.exit_code == code
+    assert reason is None or reason in answered.reasons("error" if code == 3 else "fail")
+    assert "cannot load the base version" in str(answered.result["notices"])
+
+
 def test_a_prompt_that_becomes_a_link_is_refused(run_gate):
     """What a link shows is not what is in the commit, so it is never followed."""
     link = {PROMPT_FILE: Link("../elsewhere.txt"), "elsewhere.txt": OTHER}

@@ -106,7 +106,8 @@ class AffectedContract:
     that may replace a removed prompt, not tested by the base contract: see successors.py,
     and new_contracts.py for a removed contract. `lost_prompt` is the prompt at base of a
     contract that could not be loaded there, if the prompt was removed and head's contract names
-    another. `part_of` names the contract that this is a group of (contract/changes/groups.py).
+    another. `base_fault` says why it could not be, unless its file is of another tool.
+    `part_of` names the contract that this is a group of (contract/changes/groups.py).
     `also_tested_by` names head's contracts that test every prompt of a removed contract.
     """
 
@@ -126,6 +127,7 @@ class AffectedContract:
     lost_prompt: str | None = None
     part_of: str | None = None
     also_tested_by: tuple[str, ...] = ()
+    base_fault: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,9 @@ class _Comparison:
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
                 result = self._result(base, head, left)
                 result = replace(result, is_foreign=heads[path].sketch.is_foreign)
+                if side and base is None and not side.sketch.is_foreign:
+                    fault = self._faults_at_base[side.sketch.path].problems[0]
+                    result = replace(result, base_fault=fault)
                 results.append(replace(result, lost_prompt=next(gone, None), successors=successors))
         broken, unknown, notices = broken_contracts(unusable, waiting, self.changed)
         self.notices += notices

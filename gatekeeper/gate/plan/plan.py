@@ -399,8 +399,12 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     weakened = weakenings(base, head, requests) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
-    if base and policy.on_weakening == "require_waiver":
-        weakened += tuple(reading_weakenings(base.target, head.target))
+    if own.base and not own.has_same_messages:
+        # Who mends a contract may also loosen it, and nobody can tell.
+        problem = problem or affected.base_fault
+    if policy.on_weakening == "require_waiver":
+        weakened += tuple(reading_weakenings(base.target, head.target)) if base else ()
+        weakened += (_UNKNOWN_BASE,) if affected.base_fault else ()
     return Job(
         contract=head,
         base=base,
@@ -419,6 +423,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     )
 
 
+_UNKNOWN_BASE = "the version of base cannot be loaded, so nobody knows what it required"
 _INSTEAD = (
     "The prompt and the contract of base are tested with the model of this change.",
     "Base is not compared: the contract is tested like a new one.",
