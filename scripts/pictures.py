@@ -109,7 +109,7 @@ def simulated(model: Simulated) -> str:
 
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
-    take("comment-fail", comment_of("broken"), height=762, folds_open=0)
+    take("comment-fail", comment_of("broken"), height=795, folds_open=0)
     take("comment-pass", comment_of("harmless"), height=380, folds_open=0)
     take("comment-inconclusive", simulated(Simulated(0.97, 0.93)), height=390, folds_open=0)
     take("comment-error", simulated(Simulated(0.97, None)), height=400, folds_open=0)
