@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import pytest
@@ -212,3 +213,22 @@ def test_no_forecast_holds_a_longer_prompt_than_models_read(
     _, result = run(repository, tmp_path, "--history", str(history))
     questions, beside = 24, 1_000_000
     assert result["forecast"]["expected"]["prompt_tokens"] <= questions * 1_000_000 + beside
+
+
+def test_no_more_is_expected_than_the_most(
+    repository: GitRepository, bank: Bank, tmp_path: Path
+) -> None:
+    """Whatever a record says of the lengths and of the models."""
+    history = tmp_path / "history.jsonl"
+    run(repository, tmp_path, "--history", str(history))
+    lines = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
+    for line in lines:
+        others = {f"openai/x{number}": [1, 10**9] for number in range(200)}
+        line["asked"] = {"openai/gpt-4o": [1, 10**9, 10**9, None], **others}
+    history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    _, result = run(repository, tmp_path, "--history", str(history))
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+    expected, most = (result["forecast"][name] for name in ("expected", "most"))
+    for name in ("calls", "prompt_tokens", "completion_tokens", "cost_usd"):
+        assert expected[name] <= most[name]

@@ -204,13 +204,14 @@ _LONGEST_PROMPT = 1_000_000
 
 
 def _as_usual(
-    requests: Iterable[Request], tokens: int, earlier: Mapping[str, ModelUse]
+    requests: Sequence[Request], tokens: int, earlier: Mapping[str, ModelUse]
 ) -> list[Request]:
     """Return the requests with an answer of the expected length as their longest: that of earlier
     answers, or `tokens`. Their prompts get the length of earlier ones, if that is known."""
     found: list[Request] = []
     settings: dict[tuple[str, int], Mapping[str, Any]] = {}  # kept by identity, as prices are
-    prompts = {model: _prompt_like(before) for model, before in earlier.items()}
+    asked = {request.model for request in requests} & earlier.keys()  # a record may have any others
+    prompts = {model: _prompt_like(earlier[model]) for model in asked}
     for request in requests:
         before = earlier.get(request.model)
         key = request.model, id(request.params)
@@ -391,7 +392,8 @@ def _range(
     )
     again = fresh + share_made(len(asked.most), fresh, planned) if fresh else 0
     most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1, again=again)
-    return _Range(about._replace(calls=calls + questions), most)
+    # What is expected is no more than the most, whatever a record says.
+    return _Range(_Sums(calls + questions, *map(min, about[1:], most[1:])), most)
 
 
 def _sums(
