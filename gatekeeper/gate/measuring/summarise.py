@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.events import each_answer_once
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.comparison.missing_answers import missing_answers
 from gatekeeper.gate.comparison.must_pass import must_pass_results
 from gatekeeper.gate.comparison.pair_counts import Pairs, count_clusters, count_pairs
@@ -19,15 +20,17 @@ from gatekeeper.gate.objectives.objectives import objective_status, slo_results,
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.parts import (
     BrokenFixtures,
+    Confirmation,
     FixtureResult,
     LimitResult,
     MustPassResult,
     PreferenceResult,
     RepairResult,
+    Tally,
     Unit,
 )
 from gatekeeper.gate.results.result import ArmResult, MissingAnswers, SloResult
-from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, fixture_results
+from gatekeeper.gate.samples.outcomes import ARMS, arm_result, by_fixture, fixture_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,24 @@ def _fixtures(watch: EvaluationMonitor, *, stopped: bool) -> list[FixtureResult]
     )
     if broken is None or broken.p_value is not None:
         return fixtures
+    excused = _excused([o for o in watch.outcomes if o.sample.trial.repetition >= planned])
     again = broken.confirmations
-    return [replace(f, confirmation=again.get(Unit(f.id))) for f in fixtures]
+    return [replace(f, confirmation=again.get(Unit(f.id), excused.get(f.id))) for f in fixtures]
+
+
+def _excused(later: Sequence[Outcome]) -> dict[str, Confirmation]:
+    """Return the fixtures that later samples show better on head, so that no fresh ones were
+    needed."""
+    groups, found = by_fixture(later), {}
+    for fixture in dict.fromkeys(fixture for fixture, _ in groups):
+        base, head = (
+            [o.passed for o in groups.get((fixture, arm), ()) if o.passed is not None]
+            for arm in ARMS
+        )
+        if base and sum(head) > sum(base):
+            tallies = Tally(sum(base), len(base)), Tally(sum(head), len(head))
+            found[fixture] = Confirmation(*tallies, "kept")
+    return found
 
 
 def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:
