@@ -7,7 +7,7 @@ from support.proposals import MANY
 from support.recorded_repository import csv
 
 BODY = "user:\nSay {{ word }}.\n"
-MESSAGES = "messages:\n  - {role: user, content: 'Say {{ word }}.'}\nmodel: openai/gpt-4o-mini\n"
+MESSAGES = "messages:\n  - {role: user, content: 'Say {{word}}.'}\nmodel: openai/gpt-4o-mini\n"
 GOOD = "{temperature: 0, max_tokens: 10}"
 BAD = "{temperature: 2, max_tokens: 1}"
 
