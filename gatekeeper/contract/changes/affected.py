@@ -62,6 +62,7 @@ from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import ContractError, Problem
 
 _NOT_SET = object()
+_BETWEEN_PATHS = re.compile(r"[\s:#\"'{}\[\],]")
 _LIKE_A_PATH = re.compile(r"[^\s:#\"'{}\[\],]{0,300}[./][^\s:#\"'{}\[\],]{0,300}")
 
 
@@ -286,7 +287,9 @@ class _Comparison:
             text = ""
         paths = (word.rstrip(".") for word in _LIKE_A_PATH.findall(text))
         words = {path.rpartition("/")[2] for path in paths}
-        named = {path for path in self.changed if path.rpartition("/")[2] in words}
+        names = {path: path.rpartition("/")[2] for path in self.changed}
+        spaced = {name for name in names.values() if _BETWEEN_PATHS.search(name) and name in text}
+        named = {path for path, name in names.items() if name in words | spaced}
         is_known = sketch.prompt is not None and prompt_file(sketch.prompt) in self.after
         hidden = named if is_known else named.union(map(prompt_file, uncovered))
         return replace(sketch, closure=sketch.closure | hidden)

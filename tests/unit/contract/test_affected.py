@@ -423,6 +423,15 @@ def test_what_a_contract_that_was_broken_before_names_is_not_tested(
     assert changed in reason.text
 
 
+@pytest.mark.parametrize("name", ["my prompt.md", "a #1.md", "[a] b.md"])
+def test_a_broken_contract_may_name_a_prompt_with_spaces(name: str) -> None:
+    files = {**FILES, "contracts/a.yaml": f'prompt: "../src/{name}\n', f"src/{name}": "A {{ x }}"}
+    head = {**files, f"src/{name}": "A! {{ x }}"}
+    affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+    (broken,) = affected.contracts
+    assert f"src/{name}" in removed_reason(broken, Policy()).text
+
+
 @pytest.mark.parametrize("added", ["a", "notes/other.md", "lib/b.py", "contracts/new.jsonl"])
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_file_that_is_no_prompt_does_not_concern_a_broken_contract(text: str, added: str) -> None:
