@@ -97,7 +97,9 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
         "https://github.com/caronc/apprise describes the form of an address"
     )
     try:
-        service = apprise.Apprise.instantiate(address)
+        asset = apprise.AppriseAsset()
+        asset.http_redirects = False  # the other host would get the message, and headers with keys
+        service = apprise.Apprise.instantiate(address, asset=asset)
         if service is None:
             return unknown
         name = str(service.service_name)

@@ -15,9 +15,9 @@ from support.local_server import LocalServer, QuietHandler
 
 
 class Webhook(LocalServer):
-    """Takes JSON; `status` is what it answers."""
+    """Takes JSON; `status` and `headers` are what it answers."""
 
-    def __init__(self, status: int = 200) -> None:
+    def __init__(self, status: int = 200, **headers: str) -> None:
         self.received: list[dict[str, Any]] = []
         self.paths: list[str] = []
         received, paths = self.received, self.paths
@@ -26,7 +26,7 @@ class Webhook(LocalServer):
             def do_POST(self) -> None:  # noqa: N802
                 received.append(json.loads(self.read_body()))
                 paths.append(self.path)
-                self.send(status, b"", {})
+                self.send(status, b"", headers)
 
         super().__init__(self.http(Handler))
 

@@ -102,6 +102,17 @@ def test_no_reason_repeats_the_address(address: str, capsys: pytest.CaptureFixtu
     assert "s3cret" not in said
 
 
+@pytest.mark.parametrize("status", [307, 308])
+def test_no_redirect_is_followed(status: int) -> None:
+    with Webhook() as other:
+        place = f"http://127.0.0.1:{other.port}/elsewhere"
+        with Webhook(status, Location=place) as webhook:
+            said = send([f"json://127.0.0.1:{webhook.port}/?+X-Key=a-secret"], "title", "body")
+    assert len(webhook.received) == 1
+    assert other.received == []
+    assert said == ("the notification to address 1 (JSON) could not be sent",)
+
+
 def test_nobody_there_is_told() -> None:
     with Webhook() as gone:
         port = gone.port
