@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from gatekeeper.action.github.client import Comment, PullRequestApi
 from gatekeeper.action.inputs import CommentMode
+from gatekeeper.reports.markdown.page import alert
 from gatekeeper.reports.markdown.since import since_last_push
 from gatekeeper.reports.markers import PROGRESS, head_marker
 
@@ -95,8 +96,8 @@ def publish_progress(
     existing = api.find_comment(number, marker)
     if existing is None and mode == "failures":
         return
-    quoted = "".join(f"> {line}\n" for line in text.splitlines())
-    shown = f"{PROGRESS}> [!NOTE]\n{quoted}{PROGRESS}"
+    box = alert("NOTE", text.split("\n\n"))
+    shown = f"{PROGRESS}{box}\n{PROGRESS}"
     before = existing.body if existing else f"{marker}\n{head_marker(head_sha)}\n"
     first, *rest = _SHOWN_PROGRESS.sub("", before).splitlines(keepends=True)
     top = first + shown
@@ -136,12 +137,9 @@ def comment_body(text: str, checked_sha: str, current_sha: str, marker: str) -> 
     """Return the comment's body: marker, a warning if outdated, text within GitHub's limit."""
     lines = [marker, head_marker(checked_sha)]
     if current_sha != checked_sha:
-        lines += [
-            "> [!WARNING]",
-            f"> This comment is about {checked_sha[:12]}, not about the newer push "
-            f"{current_sha[:12]}.",
-            "",
-        ]
+        newer = f"not about the newer push {current_sha[:12]}"
+        about = f"This comment is about {checked_sha[:12]}, {newer}."
+        lines += [alert("WARNING", [about]), ""]
     return marked_body(lines, text)
 
 
