@@ -9,7 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.contract.models.params import advise_shorter_answers
+from gatekeeper.contract.models.params import (
+    CHARACTERS_A_TOKEN,
+    advise_shorter_answers,
+    written_limits,
+)
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.sampling.retries import Sleep
@@ -181,7 +185,8 @@ class Meter:
         if calls:
             return tokens / calls
         characters = sum(len(message.content) for message in request.messages)
-        return characters / _CHARACTERS_A_TOKEN + min(_TOKENS_OF_AN_ANSWER, *_most_allowed(request))
+        answer = min([_TOKENS_OF_AN_ANSWER, *written_limits(request.params)])
+        return characters / CHARACTERS_A_TOKEN + answer
 
     def _count_tokens(
         self, reserve: Reserve, completion: Completion | None, *, called: bool
@@ -243,15 +248,7 @@ class Meter:
 
 
 _ROUNDING = 1e-12  # sums of prices are not exact
-_CHARACTERS_A_TOKEN = 4  # of English text
 _TOKENS_OF_AN_ANSWER = 250
-
-
-def _most_allowed(request: Request) -> list[int]:
-    """Return the positive limits on the tokens of an answer that the parameters set; they come from
-    the pull request, which must not make a call look as if it took nothing."""
-    written = [request.params.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    return [w for w in written if isinstance(w, int) and w > 0] or [_TOKENS_OF_AN_ANSWER]
 
 
 def _spacing(a_minute: float | None, now: float) -> _Spacing | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.contract.models.params import ANSWER_LIMITS
 from gatekeeper.contract.reading.model_traits import refusal
 
 _MOST_TOKENS_THINKING = 8192
@@ -37,7 +38,7 @@ def answer_params(
     cold = {"temperature": 0, **written}
     takes_none = thinks or any(refusal(model, cold, name) for name in cold)
     defaults: dict[str, Any] = {} if takes_none else {"temperature": 0}
-    if not {"max_tokens", "max_completion_tokens"} & written.keys():
+    if written.keys().isdisjoint(ANSWER_LIMITS):
         defaults["max_tokens"] = _MOST_TOKENS_THINKING if thinks else most_tokens
     if answer is not None:
         form = {"name": answer.name, "strict": True, "schema": answer.schema}

@@ -43,6 +43,7 @@ NUMBER_PARAMS = words(
 )
 ANSWER_LIMITS = ("max_completion_tokens", "max_tokens")
 """The parameters that limit the length of an answer."""
+CHARACTERS_A_TOKEN = 4  # the usual rule of thumb for English
 
 _CONNECTION = re.compile(
     r"^(?:(?:api|base)_?(?:key|base|url|type|version)"
@@ -153,6 +154,13 @@ def value_fault(name: str, value: object) -> tuple[str, str] | None:
     if not is_number:
         return f"{value!r} is not a number", "write a number such as 0.7, without quotes"
     return None
+
+
+def written_limits(params: Mapping[str, Any]) -> list[int]:
+    """Return the limits above zero on the tokens of an answer that the parameters set; they come
+    from the pull request, which must not make a call look as if it took nothing."""
+    written = map(params.get, ANSWER_LIMITS)
+    return [limit for limit in written if isinstance(limit, int) and limit > 0]
 
 
 def advise_shorter_answers(every: Iterable[Mapping[str, Any]]) -> str:

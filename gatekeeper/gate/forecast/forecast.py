@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.models.names import is_recorded
+from gatekeeper.contract.models.params import ANSWER_LIMITS, CHARACTERS_A_TOKEN, written_limits
 from gatekeeper.contract.values.call import SINGLE
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, ContractFrom, Request, Sample, Trial
@@ -197,8 +198,6 @@ _USUAL_ANSWER = 256
 _USUAL_VERDICT = 80
 """The tokens of an answer, and of one of a judge, which gives its reason in at most three
 sentences, or of a simulated user."""
-_LIMITS = ("max_tokens", "max_completion_tokens")
-_CHARACTERS_A_TOKEN = 4
 _LONGEST_PROMPT = 1_000_000
 """In tokens. A provider, or who writes the history, may count more than any model reads."""
 
@@ -227,17 +226,16 @@ def _prompt_like(before: ModelUse) -> tuple[Message, ...]:
     if before.prompt_tokens is None:
         return ()
     length = min(before.prompt_tokens // before.calls, _LONGEST_PROMPT)
-    return (Message("user", "x" * (_CHARACTERS_A_TOKEN * length)),)
+    return (Message("user", "x" * (CHARACTERS_A_TOKEN * length)),)
 
 
 def _with_answer(
     params: Mapping[str, Any], tokens: int, before: ModelUse | None
 ) -> Mapping[str, Any]:
-    written = [w for n in _LIMITS if isinstance(w := params.get(n), int) and w > 0]
-    length = min([tokens, *written])
+    length = min([tokens, *written_limits(params)])
     if before and before.completion_tokens is not None:
         length = -(-before.completion_tokens // before.calls) or 1
-    return {**{n: v for n, v in params.items() if n not in _LIMITS}, _LIMITS[0]: length}
+    return {**params, **dict.fromkeys(ANSWER_LIMITS, length)}
 
 
 class _Sums(NamedTuple):

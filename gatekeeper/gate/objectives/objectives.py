@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gatekeeper.contract.models.params import ANSWER_LIMITS
 from gatekeeper.contract.values.calibration_record import (
     NOT_CALIBRATED,
     Calibrations,
@@ -39,9 +40,6 @@ from gatekeeper.stats.objectives.objective import decide
 LONGER = 10
 """How many times longer than the longest observed prompt the prompt of an input outside the suite
 may be."""
-
-_LIMITS = ("max_tokens", "max_completion_tokens")
-"""The parameters that limit an answer."""
 
 
 def cost_of(outcome: Outcome) -> float | None:
@@ -108,7 +106,7 @@ def _split(outcome: Outcome) -> tuple[int, int] | None:
 
 def _limit(outcome: Outcome) -> int | None:
     params = outcome.sample.trial.request.params
-    limits = [params[name] for name in _LIMITS if isinstance(params.get(name), int)]
+    limits = [params[name] for name in ANSWER_LIMITS if isinstance(params.get(name), int)]
     return max(limits) if limits else None
 
 

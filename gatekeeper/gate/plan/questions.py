@@ -15,6 +15,7 @@ from gatekeeper.contract.calls.calls import user_begins
 from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import family_of
+from gatekeeper.contract.models.params import CHARACTERS_A_TOKEN, written_limits
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED, QuestionTally
 from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,
@@ -33,7 +34,6 @@ from gatekeeper.sampling.calls import group_calls
 USUAL_CHARACTERS = 1_000
 """The expected characters of an answer that a judge grades, if nothing is known of its
 length."""
-_CHARACTERS_A_TOKEN = 4
 
 
 class Questions(NamedTuple):
@@ -145,9 +145,8 @@ def _about(evaluation: Evaluation, trial: Trial, characters: int) -> Requests:
 
 def longest_answer(request: Request) -> int:
     """Return the most characters of an answer that a judge is asked about."""
-    written = [request.params.get(n) for n in ("max_tokens", "max_completion_tokens")]
-    limits = [w * _CHARACTERS_A_TOKEN for w in written if isinstance(w, int) and w > 0]
-    return min([MOST_JUDGED, *limits])
+    limits = written_limits(request.params)
+    return min([MOST_JUDGED, *(limit * CHARACTERS_A_TOKEN for limit in limits)])
 
 
 # Forecasts the questions that a run asks simulated users: how many, and what each can cost.

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
+from gatekeeper.contract.models.params import ANSWER_LIMITS, CHARACTERS_A_TOKEN
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models.price_list import price_entry
 
-_CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English
 _ASSUMED_ANSWER_TOKENS = 256
 _MOST_TOKENS = 1_000_000_000
 
@@ -135,14 +135,14 @@ def _expected_tokens(request: Request) -> tuple[int, int]:
     characters = sum(len(message.content) for message in request.messages)
     answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
     earlier = request.inserted * answer
-    return -(-characters // _CHARACTERS_PER_TOKEN) + earlier, answer
+    return -(-characters // CHARACTERS_A_TOKEN) + earlier, answer
 
 
 @kept_by_identity
 def _written_maximum(params: Mapping[str, Any]) -> int | None:
     """Return the most tokens that the parameters allow; None if they set no valid maximum. What the
     head of a fork sets must not make a price low or negative."""
-    written = (params.get(name) for name in ("max_completion_tokens", "max_tokens"))
+    written = map(params.get, ANSWER_LIMITS)
     counts = [w for w in written if _is_number(w) and w > 0]
     return int(min(max(counts), _MOST_TOKENS)) or 1 if counts else None
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.models.params import TOOL_PARAMS
+from gatekeeper.contract.models.params import ANSWER_LIMITS, TOOL_PARAMS
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
@@ -96,7 +96,6 @@ _ASSUMED_MAXIMUM = 4096
 """litellm's `max_tokens` for a model that its list does not have; the API asks for one."""
 
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
-_MAXIMA = frozenset({"max_tokens", "max_completion_tokens"})
 
 
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -197,7 +196,7 @@ def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
     for name, value in params.items():
         if name in TOOL_PARAMS:
             continue
-        if name in _MAXIMA and isinstance(value, int) and "max_tokens" not in fields:
+        if name in ANSWER_LIMITS and isinstance(value, int) and "max_tokens" not in fields:
             fields["max_tokens"] = value
         elif name == "stop" and (stops := _stop_sequences(value)):
             fields["stop_sequences"] = stops
