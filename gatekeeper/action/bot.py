@@ -32,6 +32,7 @@ from gatekeeper.action.workspace import out_folder
 from gatekeeper.contract.policies.policy import Policy, WaiverPolicy, load_policy
 from gatekeeper.contract.values.definition import POLICY_NAME
 from gatekeeper.errors import AuthorError, Bug, ContractError, PublishError, UsageError, as_told
+from gatekeeper.gate.results.links import run_address
 from gatekeeper.gate.results.result import GateResult, Waiver, WaiverKind
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.escape import block, code, prose
@@ -133,8 +134,7 @@ def _publish(
     try:
         address, opened = api.open_pull_request(name, state.head_ref, message, body)
     except PublishError as error:
-        place = f"{settings.server_url}/{settings.repository}"
-        compare = f"{place}/compare/{quote(state.head_ref)}...{quote(name)}?expand=1"
+        compare = f"{settings.home}/compare/{quote(state.head_ref)}...{quote(name)}?expand=1"
         return (
             f"The proposal is on the branch {code(name)}, but gatekeeper could not open a pull "
             f"request: {prose(str(error))}. [You can open the pull request]({compare}). "
@@ -368,9 +368,7 @@ def _run_again(context: CommandContext) -> str:
     if run is None:
         sha = code(context.state.head_sha[:10])
         return f"gatekeeper could not tell which workflow run of {sha} is the gate's. {click}."
-    address = (
-        f"{context.job.settings.server_url}/{context.job.settings.repository}/actions/runs/{run.id}"
-    )
+    address = run_address(context.job.settings.home, run.id)
     if run.conclusion is None:
         return (
             f"[The gate's run]({address}) is in progress. If this run fails, write "

@@ -212,8 +212,7 @@ class Checkout:
     def _of_our_own(self) -> Repository:
         if self._own is None:
             folder = self._open.enter_context(temporary_folder())
-            address = f"{self._settings.server_url}/{self._settings.repository}"
-            created = Repository.create(folder, address, self._secret)
+            created = Repository.create(folder, self._settings.home, self._secret)
             self._own = self._open.enter_context(created)
         return self._own
 

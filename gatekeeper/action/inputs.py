@@ -15,6 +15,7 @@ from typing import Literal, cast, get_args
 
 from gatekeeper.action.workspace import relative_path
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.results.links import run_address
 from gatekeeper.reports.formats import Format
 from gatekeeper.reports.news import NEWS_KINDS
 from gatekeeper.reports.redact import secrets_in
@@ -67,6 +68,11 @@ class ActionInputs:
     output_file: Path | None = None
     summary_file: Path | None = None
 
+    @property
+    def home(self) -> str:
+        """Return the address of the repository."""
+        return f"{self.server_url}/{self.repository}"
+
 
 def read_settings(environ: Mapping[str, str]) -> ActionInputs:
     """Read the inputs from the variables of a workflow step.
@@ -76,6 +82,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
     on = _input(environ, "on")
     token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
     server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    run = environ.get("GITHUB_RUN_ID")
     repository = _needed(environ, "GITHUB_REPOSITORY")
     return ActionInputs(
         event_name=_needed(environ, "GITHUB_EVENT_NAME"),
@@ -102,7 +109,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         notify_template=_input(environ, "notify-template") or None,
         api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
         server_url=server_url,
-        run_url=_run_url(server_url, repository, environ.get("GITHUB_RUN_ID")),
+        run_url=run_address(f"{server_url}/{repository}", run) if run else None,
         output_file=_path(environ.get("GITHUB_OUTPUT")),
         summary_file=_path(environ.get("GITHUB_STEP_SUMMARY")),
     )
@@ -204,10 +211,6 @@ def _yes_or_no(name: str, text: str) -> bool:
     if text.lower() not in ("", "true", "false"):
         raise UsageError(f"input {name}: {text!r} is not valid; use true or false")
     return text.lower() == "true"
-
-
-def _run_url(server_url: str, repository: str, run_id: str | None) -> str | None:
-    return f"{server_url}/{repository}/actions/runs/{run_id}" if run_id else None
 
 
 def _path(text: str | None) -> Path | None:

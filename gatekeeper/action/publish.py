@@ -524,7 +524,7 @@ def notify(answer: Answer, settings: ActionInputs, activity: Activity, api: Repo
     if not news or not settings.notify:
         return
     number = _number_of(activity, api)
-    page = f"{settings.server_url}/{settings.repository}/pull/{number}"
+    page = f"{settings.home}/pull/{number}"
     body, wrong = notification_body(
         news,
         commit=answer.commit,

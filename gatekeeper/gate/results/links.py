@@ -56,7 +56,7 @@ def links_from(
     run = files = place = ""
     if server and repository:
         home = _address(f"{server}/{_encoded(repository, '/')}")
-        run = f"{home}/actions/runs/{_encoded(number)}" if home and number else ""
+        run = run_address(home, number) if home and number else ""
         files = f"{home}/blob/{_encoded(sha)}/" if home else ""
         place = f"{run}#artifacts" if run else ""
     elif "CI_PROJECT_URL" in environ:
@@ -69,6 +69,11 @@ def links_from(
     if published.report and (number or "{run}" not in published.report):
         page = published.report.replace("{run}", _encoded(number)).replace("{sha}", _encoded(sha))
     return Links(run, page or place, bool(page), dashboard, files)
+
+
+def run_address(home: str, number: str | int) -> str:
+    """Return the address of a run of GitHub Actions in the repository whose address is `home`."""
+    return f"{home}/actions/runs/{_encoded(str(number))}"
 
 
 def _address(text: str) -> str:
