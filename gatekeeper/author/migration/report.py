@@ -24,11 +24,10 @@ from gatekeeper.reports.document import (
     sentence,
 )
 from gatekeeper.reports.formats.result_json import picked
+from gatekeeper.reports.words.columns import difference_cell, rate_cell
 
 _NAME = 80
 _MOST_FIXTURES = 20
-_TONES = {"pass": "pass", "fail": "fail", "error": "fail"}
-
 
 PULL_REQUEST_NOTE = (
     "Change the model in the program, too. GitHub does not start checks for a pull request that "
@@ -89,19 +88,16 @@ def _comparison(found: Migration) -> Iterator[Block]:
 
 def _row(candidate: Candidate, contract: ContractResult) -> Sequence[Any]:
     paired = contract.paired
-    difference = numbers.NONE
-    if paired and paired.difference is not None:
-        interval = numbers.points_interval(paired.interval)
-        difference = f"{numbers.points(paired.difference)} {interval}".rstrip()
+    rates = rate_cell(contract.base, paired, "base"), rate_cell(contract.head, paired)
     return (
         code(candidate.model, _NAME),
         code(contract.name, _NAME),
-        _both(contract, lambda arm: numbers.percent(arm.success_rate)),
-        difference,
+        " → ".join(rate.lines[0] for rate in rates),
+        difference_cell(contract).on_one_line(),
         f"{paired.broke}, {paired.fixed}" if paired else numbers.NONE,
         _both(contract, lambda arm: numbers.dollars(arm.cost_per_call_usd)),
         _both(contract, lambda arm: numbers.milliseconds(arm.latency_p95_ms)),
-        Cell(answer_of(contract), tone=_TONES.get(contract.verdict, "inconclusive")),  # type: ignore[arg-type]
+        Cell(answer_of(contract), tone=contract.verdict),
     )
 
 

@@ -140,10 +140,7 @@ def _cell(column: figures.Column, row: int, contract: ContractResult) -> Words:
     if column.name == "slo":
         return _objectives(contract)
     cell = column.cells[row]
-    first, *others = cell.lines
-    if not others or column.name == "p":
-        return first
-    return f"{first} {others[0] if cell.bracketed else f'({others[0]})'}"
+    return cell.lines[0] if column.name == "p" else cell.on_one_line()
 
 
 def _objectives(contract: ContractResult) -> Words:

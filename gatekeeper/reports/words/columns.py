@@ -52,6 +52,13 @@ class Cell:
     bracketed: bool = False
     """Whether the second line has brackets of its own, as an interval has."""
 
+    def on_one_line(self) -> str:
+        """Return the first line, with the second in brackets."""
+        first, *others = self.lines
+        if not others:
+            return first
+        return f"{first} {others[0] if self.bracketed else f'({others[0]})'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -67,17 +74,17 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     """Return the columns between the contract's name and its verdict, without those that are empty
     for all contracts."""
     found: list[Column] = []
-    differences = [_difference(contract) for contract in contracts]
+    differences = [difference_cell(contract) for contract in contracts]
     if result.kind != "run":
         interval = any(cell.bracketed and len(cell.lines) > 1 for cell in differences)
         found += [
-            Column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
-            Column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
+            Column("base", "Base", [rate_cell(c.base, c.paired, "base") for c in contracts]),
+            Column("head", "Head", [rate_cell(c.head, c.paired, "head") for c in contracts]),
             Column("difference", "Difference" + " [95\u00a0%]" * interval, differences),
             Column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
-        found.append(Column("head", "Passed", [_rate(c.head, None) for c in contracts]))
+        found.append(Column("head", "Passed", [rate_cell(c.head, None) for c in contracts]))
     if any(contract.slo for contract in contracts):
         found.append(Column("slo", "SLO", [_objectives(c) for c in contracts], is_right=False))
     resources = [_resources(contract) for contract in contracts]
@@ -184,7 +191,8 @@ def share_left(budget: ErrorBudget) -> str:
     return numbers.percent(budget.left / budget.budget)
 
 
-def _rate(arm: ArmResult | None, paired: PairedResult | None, side: Arm = "head") -> Cell:
+def rate_cell(arm: ArmResult | None, paired: PairedResult | None, side: Arm = "head") -> Cell:
+    """Return what an arm passed, or its mean score, and of how many."""
     if arm is None:
         return Cell(_UNKNOWN)
     found = rates(arm, paired)
@@ -199,7 +207,7 @@ def _rate(arm: ArmResult | None, paired: PairedResult | None, side: Arm = "head"
     return Cell(lines, sort_key=arm.success_rate)
 
 
-def _difference(contract: ContractResult) -> Cell:
+def difference_cell(contract: ContractResult) -> Cell:
     """Return head minus base; unknown without the two rates, which a run that was cut short may
     lack although it compared some samples. What judges prefer has a line of its own: it does not
     change the rates."""
