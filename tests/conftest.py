@@ -89,7 +89,7 @@ def without_proxies_and_keys() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             others = ("_PROXY", "_API_KEY", "_API_BASE", "_BASE_URL")
-            if name.upper().endswith(others) or name.startswith(("GITHUB_", "CI_")):
+            if name.upper().endswith(others) or name.startswith(("GITHUB_", "CI_", "INPUT_")):
                 patch.delenv(name)
         yield
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.action_job import Job
 from support.batch_fixtures import anthropic_batches, batch_provider, openai_batches
+from support.bot_comments import CheckedPull
 from support.checked import check_of
 from support.generate_fixtures import generate, repository
+from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.propose_fixtures import pull, writer
 from support.pull_request import answer
@@ -69,6 +72,20 @@ def few_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     way = getattr(request.node, "callspec", None) and request.node.callspec.params.get("run_gate")
     if way in (None, "check") and not _reads_reports(request.node.path):
         monkeypatch.setattr(write, "_FORMATS", _FEW)
+
+
+@pytest.fixture
+def job(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Job:
+    """Runs the action for a pull request, which asks `model`."""
+    return Job(github, monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def open_pull(job: Job) -> Callable[..., CheckedPull]:
+    """Opens the pull request that changes files, with more files at base (`CheckedPull.make`)."""
+    return partial(CheckedPull.make, job)
 
 
 @pytest.fixture

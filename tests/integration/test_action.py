@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from support import webhook_payloads as payloads
+from support.action_job import Job
 from support.github_server import FakeGithub
 from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, GOOD, HARMLESS, PROMPT, PullRequest
-from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
 
@@ -27,21 +27,13 @@ propose = partial(PullRequest.make, fixtures=FEW)
 
 
 @pytest.fixture
-def act(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Act:
+def act(job: Job, github: FakeGithub) -> Act:
     """Runs the action for a pull request; `changed` replaces variables of the step."""
 
     def run(change: PullRequest, *, changed: Mapping[str, str] | None = None, **inputs: str) -> int:
         github.pull_request(7, change.head)
-        environment = change.environment(tmp_path / "event.json", github.url, **inputs)
-        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
-        leave_out_pauses(monkeypatch)
-        for name, value in (environment | dict(changed or {})).items():
-            monkeypatch.setenv(name, value)
-        return action.main()
+        job.variables = dict(changed or {})
+        return job.run(change, **inputs)
 
     return run
 

@@ -4,9 +4,8 @@ and a model on 127.0.0.1, a history in a file."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from support.bot_comments import CheckedPull
 from support.edited_text import edited
 from support.github_server import FakeGithub, Fault
 from support.message_servers import Webhook
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, FIXTURES, HARMLESS, PROMPT
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -25,15 +23,12 @@ WITH_OBJECTIVE: dict[str, str | bytes] = {
     "contracts/sentiment.yaml": CONTRACT + "slo: {success_rate: 0.9, window: 28d}\n"
 }
 Line = dict[str, Any]
+Open = Callable[..., CheckedPull]
 
 
 @pytest.fixture
-def checked_pull(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> CheckedPull:
-    return CheckedPull.make(
-        tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, WITH_OBJECTIVE, FIXTURES
-    )
+def checked_pull(open_pull: Open) -> CheckedPull:
+    return open_pull({PROMPT: HARMLESS}, WITH_OBJECTIVE, FIXTURES)
 
 
 def nightly(checked_pull: CheckedPull, **inputs: str) -> int:
@@ -112,7 +107,7 @@ def test_a_contract_that_was_removed_drifts_no_more(
 
 
 def test_a_contract_that_a_push_did_not_touch_may_be_broken(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_pull: Open, github: FakeGithub
 ) -> None:
     other = edited(CONTRACT, "name: sentiment", "name: other", "sentiment", "other")
     more: dict[str, str | bytes] = {
@@ -120,9 +115,7 @@ def test_a_contract_that_a_push_did_not_touch_may_be_broken(
         "contracts/other.fixtures.jsonl": "{nonsense\n",
         "prompts/other.md": "Not about {{ review }}\n",
     }
-    checked_pull = CheckedPull.make(
-        tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more, FIXTURES
-    )
+    checked_pull = open_pull({PROMPT: HARMLESS}, more, FIXTURES)
     push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)
     assert checked_pull.act("push", push, history=HISTORY) == 0
 
@@ -140,12 +133,8 @@ def test_a_token_that_may_not_open_issues_changes_no_verdict(
 
 
 @pytest.mark.long
-def test_a_push_that_spends_the_budget_is_told_once(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    checked_pull = CheckedPull.make(
-        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
-    )
+def test_a_push_that_spends_the_budget_is_told_once(open_pull: Open, github: FakeGithub) -> None:
+    checked_pull = open_pull({PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES)
     push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)
     with Webhook() as chat:
         told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
@@ -158,14 +147,10 @@ def test_a_push_that_spends_the_budget_is_told_once(
     assert github.issues == []
 
 
-def test_a_missed_objective_is_told_in_the_first_night(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missed_objective_is_told_in_the_first_night(open_pull: Open) -> None:
     """A run by hand and a push between the nights change nothing; an objective that is met again
     and missed again is news again."""
-    checked_pull = CheckedPull.make(
-        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
-    )
+    checked_pull = open_pull({PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES)
     path = checked_pull.change.workspace / HISTORY
     with Webhook() as chat:
         told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
@@ -189,12 +174,8 @@ def test_a_missed_objective_is_told_in_the_first_night(
         assert len(chat.received) == 3
 
 
-def test_a_push_links_the_pull_request_that_it_merged(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    checked_pull = CheckedPull.make(
-        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
-    )
+def test_a_push_links_the_pull_request_that_it_merged(open_pull: Open, github: FakeGithub) -> None:
+    checked_pull = open_pull({PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES)
     merge = checked_pull.change.merge
     github.pull_request(9, checked_pull.change.head, state="closed", merge_sha=merge)
     push = payloads.push(before=checked_pull.change.base, after=merge)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bot_comments import AFTER, CheckedPull
 from support.github_objects import FakeComment, FakeRun
 from support.github_server import BOT, FakeGithub, Fault
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
@@ -29,12 +27,10 @@ Open = Callable[..., CheckedPull]
 
 
 @pytest.fixture
-def opened(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Open:
+def opened(open_pull: Open) -> Open:
     def make(policy: str = "") -> CheckedPull:
         more = {".github/gatekeeper.yml": policy} if policy else {}
-        return CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, more)
+        return open_pull({PROMPT: BROKEN}, more)
 
     return make
 

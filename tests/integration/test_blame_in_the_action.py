@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import jsonschema
 import pytest
+from support.action_job import Job
 from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.github_reviews import FakeFile
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import FEW, GOOD, PROMPT, PullRequest
-from support.quick_github import leave_out_pauses
 
-from gatekeeper.action import main as action
 from gatekeeper.reports.formats.result_json import result_schema
 
 CHANGED = (
@@ -24,42 +22,30 @@ CHANGED = (
 )
 
 
-def run(
-    change: PullRequest,
-    github: FakeGithub,
-    model: OpenAIServer,
-    patch: pytest.MonkeyPatch,
-    folder: Path,
-) -> tuple[int, dict[str, object], str]:
+def run(job: Job, change: PullRequest) -> tuple[int, dict[str, object], str]:
+    github = job.github
     github.pull_request(7, change.head)
     origin = GitRepository(change.workspace.parent / "origin")
     patch_of = origin.git("diff", change.base, change.head, "--", PROMPT)
     github.files[7] = [
         FakeFile(PROMPT, origin.git("rev-parse", f"{change.head}:{PROMPT}"), patch_of)
     ]
-    for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-        patch.delenv(name)
-    patch.setenv("OPENAI_BASE_URL", model.url)
-    leave_out_pauses(patch)
-    for name, value in change.environment(folder / "event.json", github.url).items():
-        patch.setenv(name, value)
-    code = action.main()
+    code = job.run(change)
     result = json.loads((change.workspace / ".gatekeeper/out/result.json").read_text())
     return code, result, github.comments[7][0].body if github.comments[7] else ""
 
 
 @pytest.mark.parametrize("budget", ["0.30", "0", "0.0000001"])
 def test_the_comment_names_the_harmful_edit(
-    github: FakeGithub,
+    job: Job,
     model: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     budget: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     policy = {".github/gatekeeper.yml": f"blame: {{cost_usd: {budget}}}\n"}
     change = PullRequest.make(tmp_path, {PROMPT: CHANGED}, fixtures=FEW, more=policy)
-    code, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    code, result, comment = run(job, change)
     assert code == 1
     # Calls that were started and cancelled count too, also if the server never saw them.
     assert result["calls"]["made"] >= len(model.requests) >= 2 * FEW  # type: ignore[index]
@@ -74,16 +60,14 @@ def test_the_comment_names_the_harmful_edit(
     assert lines == [4] * (budget == "0.30")
 
 
-def test_the_comment_says_what_the_prompt_promises_now(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_comment_says_what_the_prompt_promises_now(job: Job, tmp_path: Path) -> None:
     text = "version: 1\nprompt: {name}\nrules:\n- {{id: a, text: Kind words., lines: [1]}}\n"
     folder, _, name = PROMPT.rpartition("/")
     path = f"{folder}/{name.split('.')[0]}.spec.yaml"
     change = PullRequest.make(
         tmp_path, {PROMPT: CHANGED}, fixtures=FEW, more={path: text.format(name=name)}
     )
-    _, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    _, result, comment = run(job, change)
     (promises,) = result["promises"]  # type: ignore[misc]
     assert (promises["prompt"], promises["state"]) == (PROMPT, "outdated")
     assert promises["unsettled"] == ["Kind words."]
@@ -92,12 +76,12 @@ def test_the_comment_says_what_the_prompt_promises_now(
 
 @pytest.mark.long
 def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    job: Job, github: FakeGithub, tmp_path: Path
 ) -> None:
     policy = {".github/gatekeeper.yml": "blame: {cost_usd: 0.30}\n"}
     worse = edited(GOOD, " Answer with that one word.", "\nTake your time.")
     change = PullRequest.make(tmp_path, {PROMPT: worse}, fixtures=FEW, more=policy)
-    code, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    code, result, comment = run(job, change)
     assert code == 1
     jsonschema.validate(result, result_schema())
     (blame,) = result["blame"]  # type: ignore[misc]
@@ -114,6 +98,6 @@ def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
 
     repaired = worse.replace("\n\n", "\nAnswer with that one word.\n\n")
     again = PullRequest.make(tmp_path / "again", {PROMPT: repaired}, fixtures=FEW, more=policy)
-    code, _, comment = run(again, github, model, monkeypatch, tmp_path)
+    code, _, comment = run(job, again)
     assert (code, github.reviews[7]) == (0, [])
     assert "gatekeeper-suggestion" not in comment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 from support.bot_comments import AFTER, BEFORE, CheckedPull
@@ -22,14 +21,12 @@ Open = Callable[..., CheckedPull]
 
 
 @pytest.fixture
-def opened(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Open:
+def opened(open_pull: Open) -> Open:
     def make(
         files: Mapping[str, str] | None = None, fixtures: int = FEW, **more: str | bytes
     ) -> CheckedPull:
         files = {PROMPT: BROKEN} if files is None else files
-        return CheckedPull.make(tmp_path, github, model, monkeypatch, files, more, fixtures)
+        return open_pull(files, more, fixtures)
 
     return make
 

@@ -8,17 +8,9 @@ from pathlib import Path
 import pytest
 from support.action_job import Job
 from support.github_server import FakeGithub, Fault
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
 
 propose = partial(PullRequest.make, fixtures=FEW)
-
-
-@pytest.fixture
-def job(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Job:
-    return Job(github, model.url, monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from markdown_it import MarkdownIt
+from support.action_job import Job
 from support.browser import chromium
 from support.github_server import FakeGithub
 from support.machine_needs import CHROMIUM
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, PROMPT, PullRequest
-from support.quick_github import leave_out_pauses
-
-from gatekeeper.action import main as action
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -34,22 +30,13 @@ RUN = "/octo/prompts/actions/runs/42"
 
 
 def test_every_link_of_a_comment_leads_to_what_it_names(
-    github: FakeGithub,
-    model: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    job: Job, github: FakeGithub, tmp_path: Path
 ) -> None:
     change = PullRequest.make(
         tmp_path, {PROMPT: BROKEN}, more={".github/gatekeeper.yml": POLICY}, fixtures=FEW
     )
     github.pull_request(7, change.head)
-    for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
-    leave_out_pauses(monkeypatch)
-    for name, value in change.environment(tmp_path / "event.json", github.url).items():
-        monkeypatch.setenv(name, value)
-    assert action.main() == 1
+    assert job.run(change) == 1
     (comment,) = github.comments[7]
     report = (change.workspace / ".gatekeeper/out/report.html").read_text("utf-8")
     found = Followed(change, tmp_path / "origin", report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,11 +30,9 @@ OTHER: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def checked_pull(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> CheckedPull:
+def checked_pull(open_pull: Callable[..., CheckedPull]) -> CheckedPull:
     """The pull request breaks one of two prompts."""
-    return CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, OTHER)
+    return open_pull({PROMPT: BROKEN}, OTHER)
 
 
 def history(checked_pull: CheckedPull) -> list[dict[str, Any]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.bot_comments import CheckedPull
 from support.github_server import FakeGithub
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
 from gatekeeper.action import main as action
@@ -20,21 +19,8 @@ OUT = ".gatekeeper/out"
 
 
 @pytest.fixture
-def opened(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Open:
-    def make(prompt: str, files: Mapping[str, str] | None = None) -> CheckedPull:
-        return CheckedPull.make(
-            tmp_path, github, model, monkeypatch, {PROMPT: prompt, **(files or {})}
-        )
-
-    return make
-
-
-def outputs(folder: Path) -> dict[str, str]:
-    """What a later step reads."""
-    lines = (folder / "output").read_text().splitlines()
-    return {lines[i].partition("<<")[0]: lines[i + 1] for i in range(0, len(lines), 3)}
+def opened(open_pull: Open) -> Open:
+    return lambda prompt, files={}: open_pull({PROMPT: prompt, **files})
 
 
 @pytest.mark.parametrize(
@@ -44,7 +30,6 @@ def outputs(folder: Path) -> dict[str, str]:
 def test_reports_that_cannot_be_written_hide_no_verdict(
     opened: Open,
     github: FakeGithub,
-    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     prompt: str,
     code: int,
@@ -59,7 +44,7 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
     assert "The reports could not be written" in comment
     assert "result.json" in comment
     assert github.verdicts[0].state == state
-    found = outputs(tmp_path)
+    found = checked_pull.job.outputs
     assert (found["verdict"], found["exit-code"]) == (verdict, str(code))
     assert "result-path" not in found
     log = capsys.readouterr().out
@@ -99,7 +84,7 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
     checked_pull = opened(HARMLESS)
     (tmp_path / "summary").mkdir()
     assert checked_pull.run_check() == 0
-    assert outputs(tmp_path)["verdict"] == "pass"
+    assert checked_pull.job.outputs["verdict"] == "pass"
     assert "::warning" in capsys.readouterr().out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,17 +23,12 @@ Open = Callable[..., CheckedPull]
 
 
 @pytest.fixture
-def opened(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Open:
+def opened(open_pull: Open, github: FakeGithub) -> Open:
     """A fork's pull request that rewords the prompt, and may change more."""
 
     def make(policy: str | None = None, **changed: str) -> CheckedPull:
         base = {POLICY: policy} if policy else None
-        changes = {PROMPT: HARMLESS, **changed}
-        checked_pull = CheckedPull.make(
-            tmp_path, github, model, monkeypatch, changes, base, FIXTURES
-        )
+        checked_pull = open_pull({PROMPT: HARMLESS, **changed}, base, FIXTURES)
         github.pulls[7].head_repository = "fork/prompts"
         return checked_pull
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.action_job import Job
 from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.git_server import GitServer
@@ -17,9 +18,7 @@ from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, GOOD, PROMPT, PullRequest, answer
 from support.pull_request_remote import CHECKOUTS, TOKEN, Remote, break_prompt, causes
-from support.quick_github import leave_out_pauses
 
-from gatekeeper.action import main as action
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckMergeGroup
 from gatekeeper.errors import MeasurementError
@@ -206,16 +205,10 @@ def test_the_reports_are_in_the_workspace_where_nothing_is_checked_out(
 ) -> None:
     remote.propose(break_prompt)
     proposed = PullRequest(remote.settings().workspace, remote.base, remote.head, remote.merge)
-    with FakeGithub() as github, OpenAIServer(answer) as model:
+    with FakeGithub() as github, OpenAIServer(answer):
         github.pull_request(7, remote.head)
-        given = proposed.environment(remote.folder / "event.json", github.url, token=TOKEN)
-        given |= {"GITHUB_SERVER_URL": remote.server.url, "OPENAI_BASE_URL": model.url}
-        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-            monkeypatch.delenv(name)
-        for name, value in given.items():
-            monkeypatch.setenv(name, value)
-        leave_out_pauses(monkeypatch)
-        assert action.main() == 1
+        job = Job(github, monkeypatch, remote.folder, {"GITHUB_SERVER_URL": remote.server.url})
+        assert job.run(proposed, token=TOKEN) == 1
         assert "Do not merge" in github.comments[7][0].body
     assert [path.name for path in proposed.workspace.iterdir()] == [".gatekeeper"]
     assert (proposed.workspace / ".gatekeeper/out/result.json").is_file()

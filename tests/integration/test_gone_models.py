@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from support import openai_server as faults
@@ -13,13 +13,14 @@ from support.edited_text import edited
 from support.github_server import FakeGithub
 from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT, PullRequest
+from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
 from gatekeeper.cli.main import main
 from gatekeeper.providers.models.retirement import find_retirement
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
+Open = Callable[..., CheckedPull]
 FILE = "contracts/sentiment.yaml"
 
 
@@ -27,17 +28,12 @@ def model_is(name: str, contract: str = CONTRACT) -> str:
     return edited(contract, "openai/gpt-4o-mini", name)
 
 
-@pytest.fixture
-def gone() -> OpenAIServer:
-    return OpenAIServer(lambda _: faults.gone())
-
-
 def test_a_gate_whose_provider_is_gone_is_red_and_says_so(
-    gone: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_pull: Open, model: OpenAIServer
 ) -> None:
-    with gone:
-        pull = CheckedPull.make(tmp_path, github, gone, monkeypatch, {PROMPT: HARMLESS})
-        assert pull.run_check() == 3
+    model._answer = lambda _: faults.gone()
+    pull = open_pull({PROMPT: HARMLESS})
+    assert pull.run_check() == 3
     [comment] = pull.own
     assert "HTTP 410" in comment
     assert "the model or its provider is gone" in comment
@@ -58,14 +54,11 @@ def test_a_pull_request_can_leave_a_model_that_cannot_be_called(
     head: dict[str, str],
     exit_code: int,
     said: str,
-    model: OpenAIServer,
-    github: FakeGithub,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    open_pull: Open,
 ) -> None:
     allowed = {".github/gatekeeper.yml": "models: [openai/*, opnai/*, github/*, meta/*]\n"}
     base = {FILE: model_is(before), **allowed}
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, head, base)
+    pull = open_pull(head, base)
     assert pull.run_check() == exit_code
     [comment] = pull.own
     assert said in comment
@@ -97,14 +90,11 @@ def test_another_model_does_not_hide_a_worse_prompt_or_looser_checks(
     exit_code: int,
     verdict: str,
     said: str,
-    model: OpenAIServer,
-    github: FakeGithub,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    open_pull: Open,
 ) -> None:
     base = {FILE: model_is("github/openai/gpt-4o-mini")}
     base[".github/gatekeeper.yml"] = policy or "models: [openai/*]\n"
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, head, base)
+    pull = open_pull(head, base)
     assert pull.run_check() == exit_code
     [comment] = pull.own
     assert said in comment
@@ -119,18 +109,16 @@ SNAPSHOT = "openai/gpt-4o-mini-2024-07-18"
 def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
     left: int,
     level: str,
-    model: OpenAIServer,
-    github: FakeGithub,
+    open_pull: Open,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
 ) -> None:
     ends = find_retirement(SNAPSHOT)
     assert ends
     day = ends.day - timedelta(left)
     monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
     base = {FILE: model_is(SNAPSHOT)}
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, base)
+    pull = open_pull({PROMPT: HARMLESS}, base)
     assert pull.run_check() == 0
     [comment] = pull.own
     end = f"`{SNAPSHOT}` retires on {ends.day} (in {left} days)"
@@ -142,9 +130,9 @@ def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
 
 
 def test_the_third_night_without_a_measurement_is_told_once(
-    model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_pull: Open, model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS})
+    pull = open_pull({PROMPT: HARMLESS})
     github.refs["heads/main"] = pull.change.merge
     history = pull.change.workspace / "history.jsonl"
     answers = model._answer
@@ -165,14 +153,9 @@ def test_the_third_night_without_a_measurement_is_told_once(
         assert night(1, 3) == night(2, 3) == []
         assert night(3, 3) == night(4, 3) == ["open"]
         # A missing key ends the run before it has a result.
-        whole = PullRequest.environment
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                PullRequest,
-                "environment",
-                lambda *given, **inputs: whole(*given, **inputs) | {"OPENAI_API_KEY": ""},
-            )
-            assert night(5, 2) == ["open"]
+        pull.job.variables["OPENAI_API_KEY"] = ""
+        assert night(5, 2) == ["open"]
+        pull.job.variables.clear()
         [message], [issue] = chat.received, github.issues
         assert issue.title == "Nightly runs cannot measure: sentiment"
         assert "no API key" in issue.body
@@ -185,12 +168,12 @@ def test_the_third_night_without_a_measurement_is_told_once(
 
 
 def test_a_nightly_run_opens_one_issue_about_a_model_that_retires(
-    model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_pull: Open, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = find_retirement(SNAPSHOT)
     assert ends
     base = {FILE: model_is(SNAPSHOT)}
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, base)
+    pull = open_pull({PROMPT: HARMLESS}, base)
     for left, opened in ((91, 0), (90, 1), (31, 1), (29, 2)):
         day = ends.day - timedelta(left)
         monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda day=day: day)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -50,8 +49,7 @@ def calibration() -> str:
 def test_a_judge_that_drifted_opens_an_issue_and_tells_the_chat_once(
     github: FakeGithub,
     model: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    open_pull: Callable[..., CheckedPull],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     strict = False
@@ -62,8 +60,8 @@ def test_a_judge_that_drifted_opens_an_issue_and_tells_the_chat_once(
         return verdict("no" if strict or "story" in body["messages"][-1]["content"] else "yes")
 
     model._answer = says
-    more: dict[str, str | bytes] = {PATH: GRADED, "contracts/graded.judge.json": calibration()}
-    pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more)
+    more = {PATH: GRADED, "contracts/graded.judge.json": calibration()}
+    pull = open_pull({PROMPT: HARMLESS}, more)
     with Webhook() as chat:
         told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
 

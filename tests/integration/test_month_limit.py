@@ -4,6 +4,7 @@ history in a file."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,11 +33,9 @@ def past(checked_pull: CheckedPull, cost_usd: float | None, **fields: object) ->
 
 
 @pytest.fixture
-def checked_pull(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> CheckedPull:
+def checked_pull(open_pull: Callable[..., CheckedPull], github: FakeGithub) -> CheckedPull:
     policy = {POLICY: "limits: {month_usd: 10}\nmodels: [openai/*]\n"}
-    made = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, policy)
+    made = open_pull({PROMPT: HARMLESS}, policy)
     github.refs["heads/main"] = made.change.merge
     return made
 

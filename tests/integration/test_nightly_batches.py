@@ -14,7 +14,6 @@ import pytest
 from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
 from support.git_repository import GitRepository
-from support.github_server import FakeGithub
 from support.native_clients import point_at
 from support.openai_batch_server import OpenAIBatchServer
 from support.openai_server import OpenAIServer
@@ -46,14 +45,12 @@ def batches() -> Iterator[OpenAIBatchServer]:
 
 @pytest.fixture
 def nights(
-    github: FakeGithub,
-    model: OpenAIServer,
+    open_pull: Callable[..., CheckedPull],
     batches: OpenAIBatchServer,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
 ) -> Callable[..., CheckedPull]:
     def make(more: dict[str, str | bytes] | None = None) -> CheckedPull:
-        made = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, more)
+        made = open_pull({PROMPT: BROKEN}, more)
         point_at(batches.url, monkeypatch)
         return made
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.action_job import Job
 from support.github_server import FakeGithub
 from support.message_servers import Webhook
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
-from support.quick_github import leave_out_pauses
-
-from gatekeeper.action import main as action
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -21,23 +17,13 @@ TOKEN = "0123456789abcdefghij"
 
 
 @pytest.fixture
-def act(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[..., int]:
+def act(job: Job, github: FakeGithub, tmp_path: Path) -> Callable[..., int]:
     """Runs the action on a change of the prompt; names are those of inputs."""
 
     def run(text: str, **inputs: str) -> int:
         change = PullRequest.make(tmp_path, {PROMPT: text}, fixtures=FEW)
-        leave_out_pauses(monkeypatch)
         github.pull_request(7, change.head)
-        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
-        for name, value in change.environment(tmp_path / "event.json", github.url).items():
-            monkeypatch.setenv(name, value)
-        for name, value in inputs.items():
-            monkeypatch.setenv(f"INPUT_{name.upper().replace('_', '-')}", value)
-        return action.main()
+        return job.run(change, **inputs)
 
     return run
 

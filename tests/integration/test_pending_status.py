@@ -9,20 +9,12 @@ import pytest
 from support.action_job import Job
 from support.github_objects import FakeStatus
 from support.github_server import FakeGithub, Fault
-from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
 
 propose = partial(PullRequest.make, fixtures=FEW)
 BEFORE = "d" * 40
 RUN = "https://github.com/octo/prompts/actions/runs/41"
 CONTEXT = "gatekeeper/verdict"
-
-
-@pytest.fixture
-def job(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Job:
-    return Job(github, model.url, monkeypatch, tmp_path)
 
 
 def states(github: FakeGithub, sha: str) -> list[str]:

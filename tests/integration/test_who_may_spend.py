@@ -14,13 +14,6 @@ from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
 propose = partial(PullRequest.make, fixtures=FEW)
 
 
-@pytest.fixture
-def job(
-    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Job:
-    return Job(github, model.url, monkeypatch, tmp_path)
-
-
 def test_a_draft_is_forecast_and_not_tested(
     job: Job,
     github: FakeGithub,

@@ -1,10 +1,9 @@
 """A job of the action in this process: real git, a GitHub and a model on 127.0.0.1.
 
-@pytest.fixture
-def job(github, model, monkeypatch, tmp_path) -> Job:
-    return Job(github, model.url, monkeypatch, tmp_path)
+The fixture `job` is one, and its GitHub has no pull request yet:
 
-assert job.run(change, comment="always") == 0
+    github.pull_request(7, change.head)
+    assert job.run(change, comment="always") == 0
 """
 
 from __future__ import annotations
@@ -30,25 +29,31 @@ class Job:
     run."""
 
     github: FakeGithub
-    model: str
     patch: pytest.MonkeyPatch
     folder: Path
     variables: dict[str, str] = field(default_factory=dict)
 
     def run(self, change: PullRequest, more: Mapping[str, Any] | None = None, **inputs: str) -> int:
         """Run it for an event; `more` are fields of its pull request, `before` is its own."""
-        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-            self.patch.delenv(name)
-        leave_out_pauses(self.patch)
-        path = self.folder / "event.json"
-        (self.folder / "output").unlink(missing_ok=True)
-        given = change.environment(path, self.github.url, **inputs)
-        for name, value in (given | {"OPENAI_BASE_URL": self.model} | self.variables).items():
-            self.patch.setenv(name, value)
         payload = change.event()
         for name, value in (more or {}).items():
             (payload if name == "before" else payload["pull_request"])[name] = value
+        return self.act(change, "pull_request", payload, **inputs)
+
+    def act(
+        self, change: PullRequest, event: str, payload: Mapping[str, Any], **inputs: str
+    ) -> int:
+        """Run it for any event in the checkout of the pull request."""
+        leave_out_pauses(self.patch)
+        for name in [n for n in os.environ if n.startswith("INPUT_")]:
+            self.patch.delenv(name)
+        if (output := self.folder / "output").is_file():
+            output.unlink()
+        path = self.folder / "event.json"
+        given = change.environment(path, self.github.url, **inputs) | {"GITHUB_EVENT_NAME": event}
         path.write_text(json.dumps(payload))
+        for name, value in (given | self.variables).items():
+            self.patch.setenv(name, value)
         return action.main()
 
     @property

@@ -33,6 +33,7 @@ def pull(
     github: FakeGithub, writer: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., CheckedPull]:
     """Makes the pull request: the files that it changes, and more files of both sides."""
+    from support.action_job import Job
     from support.bot_comments import CheckedPull
 
     def make(
@@ -41,6 +42,6 @@ def pull(
     ) -> CheckedPull:
         writer.requests.clear()
         monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-        return CheckedPull.make(tmp_path, github, writer, monkeypatch, files, more)
+        return CheckedPull.make(Job(github, monkeypatch, tmp_path), files, more)
 
     return make

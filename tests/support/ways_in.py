@@ -18,7 +18,6 @@ servers on 127.0.0.1. The first stage for forks has no key and checks nothing, s
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -142,8 +141,6 @@ class WayIn:
         files = {**base, **({} if policy is None else {POLICY: policy})}
         change = propose(folder / "origin", files, head, since=since, work=work)
         with OpenAIServer(answer or _refuse) as model, pytest.MonkeyPatch.context() as patch:
-            for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
-                patch.delenv(name)
             for name, value in self._environment(model, env).items():
                 patch.setenv(name, value)
             self.streams.readouterr()
