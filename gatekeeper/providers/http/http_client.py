@@ -252,7 +252,7 @@ class HttpClient:
         self,
         method: str,
         url: str,
-        headers: Iterable[tuple[str, str]],
+        headers: Headers,
         body: bytes,
         exchange: Exchange,
     ) -> Mapping[str, str]:
@@ -261,45 +261,33 @@ class HttpClient:
 
         Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.
         """
-        given = tuple(headers)
+        exchange.sent = True
+        sent = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
         problem: BaseException | None = None
         try:
-            return await self._send(method, url, given, body, exchange)
+            said = [part.encode() for header in sent for part in header]
+            exchange.fault = request_refused(exchange, url, [*said, body])
+            if exchange.fault:
+                raise RequestRefused(exchange.fault)
+            sending = self._session.request(
+                method,
+                URL(url, encoded=True),
+                data=body,
+                headers=[*sent, ("Accept-Encoding", ACCEPTED_ENCODINGS)],
+                allow_redirects=False,
+                proxy=proxy_for(url, self._proxies),
+                ssl=self._tls_of(url),
+                trace_request_ctx=exchange,
+            )
+            async with sending as response:
+                await _read(response, exchange)
+                return response.headers
         except BaseException as error:
             problem = error
             raise
         finally:
             for watcher in () if exchange.unwatched else _watchers:
-                watcher(method, url, given, body, exchange, problem)
-
-    async def _send(
-        self,
-        method: str,
-        url: str,
-        headers: Iterable[tuple[str, str]],
-        body: bytes,
-        exchange: Exchange,
-    ) -> Mapping[str, str]:
-        exchange.sent = True
-        sent = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
-        sent.append(("Accept-Encoding", ACCEPTED_ENCODINGS))
-        said = [part.encode() for header in sent for part in header]
-        exchange.fault = request_refused(exchange, url, [*said, body])
-        if exchange.fault:
-            raise RequestRefused(exchange.fault)
-        sending = self._session.request(
-            method,
-            URL(url, encoded=True),
-            data=body,
-            headers=sent,
-            allow_redirects=False,
-            proxy=proxy_for(url, self._proxies),
-            ssl=self._tls_of(url),
-            trace_request_ctx=exchange,
-        )
-        async with sending as response:
-            await _read(response, exchange)
-            return response.headers
+                watcher(method, url, sent, body, exchange, problem)
 
     def _tls_of(self, url: str) -> ssl.SSLContext | bool:
         """Return the TLS settings that verify the address's certificate. Certificates are loaded
