@@ -21,6 +21,9 @@ from gatekeeper.cli.main import main
 from gatekeeper.runs.library.affected import NOT_TESTED
 
 OTHER = "Please say {{ word }}.\n"
+HOSTED = edited(GOOD, "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+# Two pairs of each fixture tell whether it seems to have broken, and 30 whether it did.
+FRESH = 2 * 6 * (2 + 30)
 
 
 @pytest.fixture
@@ -28,6 +31,17 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A sound contract, and a pull request that breaks every fixture."""
     made = git_repository("words")
     write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "no")))
+    made.commit("sound")
+    made.branch("pr")
+    made.commit("break", {"prompts/words.txt": OTHER})
+    return made
+
+
+@pytest.fixture
+def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """The same pull request with a model that takes calls."""
+    made = git_repository("hosted")
+    write_contract(made, HOSTED)
     made.commit("sound")
     made.branch("pr")
     made.commit("break", {"prompts/words.txt": OTHER})
@@ -169,10 +183,10 @@ def _foretold(repository, capsys, *more: str) -> str:
     return capsys.readouterr().out.replace("\u00a0", " ")
 
 
-def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
-    text = " ".join(_foretold(repository, capsys).split())
+def test_affected_foretells_what_can_be_seen_and_warns(hosted, capsys):
+    text = " ".join(_foretold(hosted, capsys).split())
     assert "6 fixtures, expected 12 calls," in text
-    assert "; at most 12 calls," in text
+    assert f"; at most {12 + FRESH} calls," in text
     warning = (
         "words, compared alone: 6 distinct fixtures can only show a drop of 87 points or more "
         "over all inputs, but `gate.margin` is 5 points; a fixture that always fails is found; to "
@@ -182,14 +196,14 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert text.count("can only show a drop") == 1
     assert f"⚠️ {warning}" in text
 
-    (contract,) = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+    (contract,) = json.loads(_foretold(hosted, capsys, "--json"))["contracts"]
     assert (contract["margin"], contract["level"], contract["fixtures_needed"]) == (
         0.05,
         pytest.approx(0.049),
         134,
     )
     counts = [contract[name] for name in ("fewest_calls", "expected_calls", "calls")]
-    assert (counts, contract["may_stop_early"]) == ([12, 12, 12], False)
+    assert (counts, contract["may_stop_early"]) == ([12, 12, 12 + FRESH], False)
     assert spaced(contract["warning"]) == warning
 
 
@@ -200,47 +214,48 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
         ("{calls: null, cost_usd: null}", ()),
         (
             "{calls: 11}",
-            ("The run may take 12 calls, but `limits.calls` is 11 in .github/gatekeeper.yml",),
+            (
+                "The planned samples may take 12 calls, but `limits.calls` is 11 in "
+                ".github/gatekeeper.yml",
+            ),
         ),
     ],
 )
-def test_affected_warns_where_the_limits_may_end_the_check(limits, said, repository, capsys):
-    repository.switch("main")
-    repository.commit("policy", {".github/gatekeeper.yml": f"limits: {limits}\n"})
-    repository.switch("pr")
-    repository.git("rebase", "--quiet", "main")
-    foretold = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
+def test_affected_warns_where_the_limits_may_end_the_check(limits, said, hosted, capsys):
+    hosted.switch("main")
+    hosted.commit("policy", {".github/gatekeeper.yml": f"limits: {limits}\n"})
+    hosted.switch("pr")
+    hosted.git("rebase", "--quiet", "main")
+    foretold = json.loads(_foretold(hosted, capsys, "--json"))["warnings"]
     assert tuple(warning.split(". ")[0] for warning in foretold) == said
-    text = " ".join(_foretold(repository, capsys).split())
+    text = " ".join(_foretold(hosted, capsys).split())
     assert all(f"⚠️ {warning}" in text for warning in foretold)
 
 
-def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch, capsys):
+def test_affected_compares_the_known_cost_with_the_limit(hosted, monkeypatch, capsys):
     monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.expected_cost", lambda _: 0.01)
     monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.worst_cost", lambda _: 0.5)
-    found = json.loads(_foretold(repository, capsys, "--json"))
+    found = json.loads(_foretold(hosted, capsys, "--json"))
     (warning,) = found["warnings"]
-    assert warning.startswith("The run may cost 6.00 USD at worst, but `limits.cost_usd` is 2.00")
-    assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 6.0)
-    text = _foretold(repository, capsys)
+    assert warning.startswith("The planned samples may cost 6.00 USD at worst, but")
+    assert "`limits.cost_usd` is 2.00" in warning.replace("\u00a0", " ")
+    assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 198.0)
+    text = _foretold(hosted, capsys)
     assert f"expected 12 calls, {found['tokens']:,} tokens, 0.12 USD" in text
-    assert found["most_tokens"] is None  # nothing bounds an answer of a recording
-    assert "at most 12 calls, unknown tokens, 6.00 USD" in text
+    assert f"at most {12 + FRESH} calls, {found['most_tokens']:,} tokens, 198.00 USD" in text
 
 
 @pytest.mark.parametrize("most", [2.5, float("inf")])
-def test_affected_says_what_the_check_would_refuse(most, repository, monkeypatch, capsys):
+def test_affected_says_what_the_check_would_refuse(most, hosted, monkeypatch, capsys):
     monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.worst_cost", lambda _: most)
-    (warning,) = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
+    (warning,) = json.loads(_foretold(hosted, capsys, "--json"))["warnings"]
     assert warning.startswith("one call to ")
     assert "set max_tokens" in warning
 
 
-def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, capsys):
-    repository.commit(
-        "second", {"contracts/again.yaml": edited(GOOD, "name: words", "name: again")}
-    )
-    contracts = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+def test_a_contract_that_head_adds_takes_no_level_from_the_bases(hosted, capsys):
+    hosted.commit("second", {"contracts/again.yaml": edited(HOSTED, "name: words", "name: again")})
+    contracts = json.loads(_foretold(hosted, capsys, "--json"))["contracts"]
     assert [contract["level"] for contract in contracts] == [pytest.approx(0.049)] * 2
 
 
@@ -254,9 +269,9 @@ def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, cap
         ("sampling: {samples: 3}\n", True),
     ],
 )
-def test_a_check_that_draws_everything_is_foretold(more, early, repository, capsys):
-    repository.commit("sampling", {"contracts/words.yaml": GOOD + more})
-    (contract,) = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+def test_a_check_that_draws_everything_is_foretold(more, early, hosted, capsys):
+    hosted.commit("sampling", {"contracts/words.yaml": HOSTED + more})
+    (contract,) = json.loads(_foretold(hosted, capsys, "--json"))["contracts"]
     assert contract["may_stop_early"] is early
 
 
@@ -272,10 +287,10 @@ def test_where_nothing_is_compared_there_is_no_margin_to_see(
     samples, objective, early, git_repository, capsys
 ):
     made = git_repository("alone")
-    write_contract(made)
+    write_contract(made, HOSTED)
     made.commit("sound")
     made.branch("pr")
-    bare = edited(GOOD, "slo: {success_rate: 0.5}\n", f"slo: {objective}\n" if objective else "")
+    bare = edited(HOSTED, "slo: {success_rate: 0.5}\n", f"slo: {objective}\n" if objective else "")
     more = f"sampling: {{samples: {samples}}}\n"
     made.commit("only the contract", {"contracts/words.yaml": bare + more})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from statistics import mean
+from typing import Any
 
 import pytest
 from support.random_model import BASE, HEAD, POLICY, Model, check, revision
@@ -40,18 +41,18 @@ def test_harmless_changes_take_about_the_expected_calls() -> None:
     assert found.may_stop_early
 
 
-def test_fresh_samples_come_on_top_of_what_is_planned() -> None:
+def test_the_most_holds_the_fresh_samples() -> None:
     words = WORDS[:20]
     arms = (("Base", "b"), ("Head", "c"))
     base, head = (revision(a, s, words, gate="claim: both", samples=1) for a, s in arms)
     found = estimate_of(base, head)
-    assert found.calls == 40
-    assert found.worst_cost_usd == pytest.approx(0.5 * found.calls)
     # Two pairs tell who is a suspect; ten suspects have 30 more, and ten that look fixed have ten.
-    fresh = 2 * (20 * 2 + 10 * 30 + 10 * 10)
+    assert found.calls == 40 + 2 * (20 * 2 + 10 * 30 + 10 * 10)
+    assert (found.fewest_calls, found.expected_calls) == (40, 40)
+    assert found.worst_cost_usd == pytest.approx(0.5 * found.calls)
     for seed in range(5):
         drawn = random.Random(seed)  # noqa: S311
-        assert 40 <= check(Model(0.6, drawn), None, base, head).calls.made <= 40 + fresh
+        assert 40 <= check(Model(0.6, drawn), None, base, head).calls.made <= found.calls
 
 
 def test_a_broken_prompt_takes_no_fewer_than_the_fewest_calls() -> None:
@@ -85,8 +86,17 @@ def test_what_is_unbounded_or_unknown_is_not_a_number() -> None:
     assert found.document()["tokens"] == 4_800
 
 
-def test_a_run_is_forecast_like_its_contracts() -> None:
-    base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
+@pytest.mark.parametrize(
+    "fields",
+    [
+        FIELDS,
+        {"samples": 1, "gate": "claim: both"},
+        {"samples": 2, "mode": "fixed", "gate": "claim: fixtures"},
+        {"samples": 3, "mode": "adaptive"},
+    ],
+)
+def test_a_run_is_forecast_like_its_contracts(fields: dict[str, Any]) -> None:
+    base, head = (revision(a, s, WORDS, **fields) for a, s in (("Base", "b"), ("Head", "c")))
     found = forecast_run(plan_check(Change(base, head), POLICY), {}, ONE)
     assert found is not None
     contract = estimate_of(base, head)
@@ -117,6 +127,8 @@ def test_answers_of_a_recording_are_no_calls() -> None:
 
     base, head = map(recorded, (BASE, HEAD))
     assert forecast_run(plan_check(Change(base, head), POLICY), {}, ONE) is None
+    found = estimate_of(base, head)
+    assert (found.fewest_calls, found.expected_calls, found.calls, found.tokens) == (0, 0, 0, 0)
 
 
 def test_calls_that_groups_share_are_made_once() -> None:

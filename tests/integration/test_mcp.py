@@ -189,7 +189,7 @@ def test_all_checks_of_a_server_spend_what_the_base_allows_one_run(repository, m
     assert len(models.requests) == 20
     assert "limits.calls" in second
     assert "ask a person" in second
-    assert affected["calls"] == 20
+    assert affected["expected_calls"] == 20
 
 
 @pytest.mark.parametrize("installed", [None, ModuleType("mcp.server")], ids=["none", "old"])

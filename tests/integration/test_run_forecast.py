@@ -148,7 +148,8 @@ def test_judges_are_forecast_without_writing_their_questions_again(
     assert expected["cost_usd"] == pytest.approx(min(before["cost_usd"], 2.0))  # the limit
     # Each fresh sample of a fixture that seems to have broken is graded as well.
     fresh = 2 * (24 * 2 + 10 * 30 + 10 * 10)
-    assert most["calls"] == before["calls"] + 2 * fresh
+    assert most["calls"] == before["calls"] == 96 + 2 * fresh
+    assert before["judge_calls"] == 48 + fresh
     assert min(before["worst_cost_usd"], 2.0) <= most["cost_usd"] <= 2.0
     assert len(written) == 1
 

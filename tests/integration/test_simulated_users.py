@@ -224,5 +224,9 @@ def test_the_forecast_counts_the_users(
     where = ["--repo", str(repository.path), "--base", "main", "--head", "pr", "--json"]
     assert main(["affected", *where]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["calls"], found["user_calls"]) == (2 * 10 * len(ORDERS), 2 * 5 * len(ORDERS))
+    planned = 2 * 10 * len(ORDERS)
+    assert found["expected_calls"] == planned == 2 * found["expected_user_calls"]
+    # The most includes the fresh samples of fixtures that seem to break, with their users.
+    assert found["calls"] > planned
+    assert found["calls"] == 2 * found["user_calls"]
     assert found["worst_cost_usd"] > found["cost_usd"] > 0

@@ -15,12 +15,18 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.values.change import AffectedBy, Change
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.gate.forecast.forecast import Amounts, estimate_calls, forecast_contract, share_made
+from gatekeeper.gate.forecast.forecast import (
+    Amounts,
+    JobForecast,
+    forecast_jobs,
+    live_questions,
+    share_made,
+)
 from gatekeeper.gate.forecast.power import ComparisonPower, compute_power, unpriced_warnings
 from gatekeeper.gate.forecast.spending_limits import refusal
 from gatekeeper.gate.plan.alpha import ALL, claim_levels, comparison_alpha, family_of, levels
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.plan.questions import Questions, joined
+from gatekeeper.gate.plan.questions import Questions
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.limits import Price
@@ -32,8 +38,8 @@ class PlannedCalls:
     not known, or if nothing bounds them."""
 
     calls: int = 0
-    """The highest possible number of planned calls, without the fresh samples of fixtures that seem
-    to break."""
+    """The highest possible number of calls, with the fresh samples of fixtures that seem to have
+    broken."""
     fewest_calls: int = 0
     """The calls if the result is certain as soon as it can be."""
     expected_calls: int = 0
@@ -116,10 +122,10 @@ def estimate_change(
     work = plan_check(change, policy, names)
     prices = _once(amounts.expected), _once(amounts.worst)
     amounts = Amounts(*prices, _once(amounts.tokens))
-    shared = _Shared(work.jobs, policy.limits.concurrency)
-    of_jobs = zip(work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True)
+    shared, forecasts = _Shared(work.jobs), forecast_jobs(work, amounts)
+    of_jobs = zip(work.jobs, forecasts, work.judging_of_jobs, work.users_of_jobs, strict=True)
     contracts = (
-        *(_estimate_job(job, judging, users, amounts, shared) for job, judging, users in of_jobs),
+        *(_estimate_job(*of_job, shared) for of_job in of_jobs),
         *(
             ContractEstimate(name=c.name, path=c.path, affected_by=c.affected_by, removed=True)
             for c in work.removed
@@ -142,7 +148,7 @@ def estimate_change(
     refused = tuple(
         f"A check cannot start: {problem}" for problem in faults.with_refused(work.model_problems)
     )
-    beyond = _beyond_limits(found, work, amounts.worst)
+    beyond = _beyond_limits(work, amounts.worst)
     never = (w for job in work.jobs if job.paired for w in _never_evaluated(job, amounts.expected))
     return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
 
@@ -166,32 +172,34 @@ def _never_evaluated(job: Job, price: Price) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, ...]:
+def _beyond_limits(work: Work, worst: Price) -> tuple[str, ...]:
+    """Say which limits the planned calls may exceed. Fresh samples are left out: few changes break
+    enough fixtures to need nearly all of them."""
     limits = work.policy.limits
     refused = refusal(work, worst, trusted=True)
     if refused:
         return (refused,)
-    known = sum(contract.worst_cost_usd or 0.0 for contract in found.contracts)
+    requests = (*distinct_requests(work.trials), *work.questions)
+    known = math.fsum(worst(request) or 0.0 for request in requests)
     beyond = []
-    if limits.calls is not None and found.calls > limits.calls:
-        beyond.append((f"take {found.calls:,} calls", f"`limits.calls` is {limits.calls:,}"))
+    if limits.calls is not None and len(requests) > limits.calls:
+        beyond.append((f"take {len(requests):,} calls", f"`limits.calls` is {limits.calls:,}"))
     if limits.cost_usd is not None and known > limits.cost_usd:
         limit = f"`limits.cost_usd` is {numbers.dollars(limits.cost_usd)}"
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(
-        f"The run may {amount}, but {limit} in {POLICY_PATH}. If the result is still unclear when "
-        "the run reaches this limit, the run ends with `error`. Use fewer fixtures or samples, "
-        f"{shorter}, or raise the limit"
+        f"The planned samples may {amount}, but {limit} in {POLICY_PATH}. If the result is still "
+        "unclear when the run reaches this limit, the run ends with `error`. Use fewer fixtures or "
+        f"samples, {shorter}, or raise the limit"
         for amount, limit in beyond
     )
 
 
 class _Shared:
-    """Who shares alpha with whom, and how many calls are under way at a time."""
+    """Who shares alpha with whom."""
 
-    def __init__(self, jobs: Sequence[Job], concurrency: int) -> None:
-        self.concurrency = concurrency
+    def __init__(self, jobs: Sequence[Job]) -> None:
         self.levels = levels(jobs)
         self._contracts = Counter(
             family
@@ -211,34 +219,29 @@ class _Shared:
 
 
 def _estimate_job(
-    job: Job, judging: Questions, users: Questions, amounts: Amounts, shared: _Shared
+    job: Job, found: JobForecast, judging: Questions, users: Questions, shared: _Shared
 ) -> ContractEstimate:
-    requests = distinct_requests(job.trials)
     contract = job.contract
     power = shared.compute_power(job)
-    calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
-    judged, played = len(judging.most), len(users.most)
-    asked = judged + played
-    found = forecast_contract(
-        requests, joined((judging, users)), calls.expected, calls.most, amounts
-    )
+    calls, (expected, most) = found.calls, (each.amounts() for each in found.amounts)
+    judged, played = (len(live_questions(asked).most) for asked in (judging, users))
     return ContractEstimate(
         name=contract.name,
         path=contract.path,
         affected_by=job.affected_by,
         model=contract.target.model,
         fixtures=len(contract.fixtures),
-        calls=found.most.calls,
-        fewest_calls=calls.fewest + share_made(asked, calls.fewest, calls.most),
-        expected_calls=found.expected.calls,
-        user_calls=played,
+        calls=most.calls,
+        fewest_calls=calls.fewest + share_made(judged + played, calls.fewest, calls.most),
+        expected_calls=expected.calls,
+        user_calls=found.most_asked(played),
         expected_user_calls=share_made(played, calls.expected, calls.most),
-        judge_calls=judged,
+        judge_calls=found.most_asked(judged),
         expected_judge_calls=share_made(judged, calls.expected, calls.most),
-        tokens=found.expected.tokens,
-        most_tokens=found.most.tokens,
-        cost_usd=found.expected.cost_usd,
-        worst_cost_usd=found.most.cost_usd,
+        tokens=expected.tokens,
+        most_tokens=most.tokens,
+        cost_usd=expected.cost_usd,
+        worst_cost_usd=most.cost_usd,
         minimum_detectable_effect=power.minimum_detectable_effect if power else None,
         may_stop_early=calls.fewest < calls.most,
         margin=power.margin if power else None,

@@ -265,20 +265,18 @@ class _Range(NamedTuple):
     most: _Sums = _Sums()
 
 
-def forecast_contract(
-    requests: Sequence[Request], asked: Questions, calls: int, planned: int, amounts: Amounts
-) -> Forecast:
-    """Forecast the calls of one contract.
+class JobForecast(NamedTuple):
+    """What the calls of one contract take, its planned calls (`calls`), and how many `fresh`
+    samples of fixtures that seem to have broken it takes at most."""
 
-    Args:
-        requests: The requests to the model that the contract tests.
-        asked: What judges and simulated users are asked, if no sample is left out.
-        calls: How many of the requests are expected to be made.
-        planned: How many requests the contract has if none is answered before the run.
-        amounts: What a request takes.
-    """
-    found = _range(requests, asked, calls, planned, amounts)
-    return Forecast(found.expected.amounts(), found.most.amounts())
+    amounts: _Range
+    calls: CallEstimate
+    fresh: int
+
+    def most_asked(self, questions: int) -> int:
+        """Return the questions to judges and users at most, of so many about planned calls."""
+        again = share_made(questions, self.fresh, self.calls.most) if self.fresh else 0
+        return questions + again
 
 
 def forecast_run(
@@ -293,8 +291,8 @@ def forecast_run(
     either. `unanswered` is what `unanswered_shares` returns for them; None if judges have graded
     them all. The cost limit of the policy bounds the cost.
     """
-    shares = unanswered or [0.0] * len(work.jobs)
-    ranges = [*_ranges_of_jobs(work, known, amounts, shares), *_anchors(work, amounts)]
+    jobs = [found.amounts for found in forecast_jobs(work, amounts, known, unanswered)]
+    ranges = [*jobs, *_anchors(work, amounts)]
     expected, most = (_total(each) for each in zip(*ranges, strict=True))
     if not most.calls:
         return None
@@ -309,9 +307,14 @@ def share_made(questions: int, calls: int, planned: int) -> int:
     return math.ceil(questions * calls / planned) if planned else questions
 
 
-def _ranges_of_jobs(
-    work: Work, known: Mapping[int, Completion], amounts: Amounts, unanswered: Sequence[float]
-) -> Iterator[_Range]:
+def forecast_jobs(
+    work: Work,
+    amounts: Amounts,
+    known: Mapping[int, Completion] = {},
+    unanswered: Sequence[float] | None = None,
+) -> Iterator[JobForecast]:
+    """Forecast the calls of each job of a run. The arguments are as in `forecast_run`."""
+    unanswered = unanswered or [0.0] * len(work.jobs)
     strictest, concurrency = levels(work.jobs), work.policy.limits.concurrency
     made = {call.trials[0] for call in group_calls(work.trials, known)[0] if not call.known}
     begin = 0
@@ -320,26 +323,26 @@ def _ranges_of_jobs(
         own = [t for index, t in enumerate(job.trials, begin) if index in made]
         begin += len(job.trials)
         planned, left = _live(job.trials), _live(own)
-        calls = 0
+        whole, calls = CallEstimate(0, 0, 0), 0
         if left:
             whole = estimate_calls(job, strictest, len(planned), concurrency)
             calls = max(0, whole.expected - (len(planned) - len(left)))
         # Recordings give answers without a planned call, and judges are asked about them. How many
         # pairs they compare is certain only at the end.
         asks = left or not planned or has_preferences(job)
-        asked = joined((judging, users)) if asks else Questions()
+        asked = live_questions(joined((judging, users))) if asks else Questions()
         # Fresh samples are known from the cache only if all planned ones are.
         fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
         its = amounts.of(job.contract.name)
         if any(trial.request.call is not SINGLE for trial in job.trials):
             # A record counts a conversation as one call.
             its = replace(its, before=its.before._replace(own={}))
-        found = _range(left, _live_questions(asked), calls, len(planned), its, fresh)
+        found = _range(left, asked, calls, len(planned), its, fresh)
         ungraded = math.ceil((len(planned) - len(left)) * share)
         if ungraded:
-            asked = _live_questions(judging)
+            asked = live_questions(judging)
             found = _with_questions(found, asked, ungraded, len(planned), its)
-        yield found
+        yield JobForecast(found, whole, fresh)
 
 
 def _with_questions(
@@ -359,7 +362,8 @@ def _live(trials: Sequence[Trial]) -> tuple[Request, ...]:
     return distinct_requests([t for t in trials if not is_recorded(t.request.model)])
 
 
-def _live_questions(asked: Questions) -> Questions:
+def live_questions(asked: Questions) -> Questions:
+    """Return the questions that no recording answers."""
     about, most = ([r for r in each if not is_recorded(r.model)] for each in asked)
     return Questions(tuple(about), tuple(most))
 
