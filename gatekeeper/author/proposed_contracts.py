@@ -8,7 +8,6 @@ policy. A proposal is files for a person to read. It never becomes a part of a v
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy
 from gatekeeper.contract.values.change import Change, Overlay, Revision
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError, as_told
+from gatekeeper.gate.results.parts import price_if_all_known
 from gatekeeper.numbers import count
 from gatekeeper.providers import ModelRouter
 from gatekeeper.providers.models.cost_estimate import worst_cost
@@ -165,15 +165,13 @@ async def _each(
             continue
         texts |= made.texts
         proposals.append(_proposal(plan, made))
-    costs = [asker.cost_usd for asker in askers if asker.sent]
-    known = [cost for cost in costs if cost is not None]
     return ProposedContracts(
         tuple(proposals),
         texts,
         "".join(asker.recording.text for asker in askers),
         tuple(notices),
         sum(asker.sent for asker in askers),
-        math.fsum(known) if len(known) == len(costs) else None,
+        price_if_all_known(asker.cost_usd for asker in askers if asker.sent),
     )
 
 

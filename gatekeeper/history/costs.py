@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gatekeeper.gate.forecast.forecast import EarlierCalls
-from gatekeeper.gate.results.parts import ModelUse
+from gatekeeper.gate.results.parts import ModelUse, price_if_all_known
 from gatekeeper.history.record import Record
 from gatekeeper.providers.models.cost_estimate import FREE
 
@@ -70,8 +70,7 @@ def _parts(record: Record) -> Iterator[tuple[str, Cost]]:
 def price_of(record: Record) -> float | None:
     """Return what the calls of a record cost in US dollars, also those to judges and simulated
     users; None if a part of it is not known."""
-    parts = [cost.usd for _, cost in _parts(record)]
-    return None if None in parts else math.fsum(part or 0.0 for part in parts)
+    return price_if_all_known(cost.usd for _, cost in _parts(record))
 
 
 def earlier_calls(records: Iterable[Record]) -> dict[str, EarlierCalls]:

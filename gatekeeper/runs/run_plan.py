@@ -6,7 +6,6 @@ options into one. runs/execute.py executes all of them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.contract.values.change import Change, Revision
+from gatekeeper.gate.results.parts import price_if_all_known
 from gatekeeper.gate.results.result import Measurement, Waiver
 from gatekeeper.gate.work import Work
 
@@ -39,25 +39,23 @@ class Explanation:
 
     def and_more(self, other: Explanation) -> Explanation:
         """Return this with the notices, calls and cost of another."""
-        costs = self.cost_usd, other.cost_usd
         return replace(
             self,
             notices=(*self.notices, *other.notices),
             calls=self.calls + other.calls,
-            cost_usd=None if None in costs else math.fsum(c for c in costs if c is not None),
+            cost_usd=price_if_all_known((self.cost_usd, other.cost_usd)),
         )
 
     def added_to(self, found: Measurement) -> Measurement:
         """Return the measurement with what is more known, so that the history and the report count
         it."""
-        costs = found.cost_usd, self.cost_usd
         return replace(
             found,
             notices=(*found.notices, *self.notices),
             blame=self.blame,
             promises=self.promises,
             calls=replace(found.calls, made=found.calls.made + self.calls),
-            cost_usd=None if None in costs else math.fsum(c for c in costs if c is not None),
+            cost_usd=price_if_all_known((found.cost_usd, self.cost_usd)),
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from gatekeeper.gate.results.author_results import (
     HarmfulCause,
     HarmfulEdit,
 )
+from gatekeeper.gate.results.parts import price_if_all_known
 from gatekeeper.gate.results.result import ContractResult, GateResult, Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.models.cost_estimate import worst_cost
@@ -129,12 +129,10 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
         except GatekeeperError as error:
             # The verdict is known, and this cannot change it.
             return Explanation((f"The search for harmful edits failed: {error}",))
-        costs = [result.cost_usd for result in results]
-        known = [cost for cost in costs if cost is not None]
         return Explanation(
             tuple(f"{result.contract}: {' '.join(sentences(result))}" for result in results),
             sum(result.calls.made for result in results),
-            math.fsum(known) if len(known) == len(costs) else None,
+            price_if_all_known(result.cost_usd for result in results),
             tuple(finding_of(result) for result in results),
         )
 

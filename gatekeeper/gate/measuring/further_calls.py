@@ -3,7 +3,6 @@ seems to have broken, and for judges' preferences. Joins these parts, and counts
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,13 @@ from gatekeeper.gate.comparison.preference import EvaluationPreferences, has_pre
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan.alpha import confirms_fixtures, shared_level
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.results.parts import Calls, JudgeCalls, ModelUse, sum_if_all_known
+from gatekeeper.gate.results.parts import (
+    Calls,
+    JudgeCalls,
+    ModelUse,
+    price_if_all_known,
+    sum_if_all_known,
+)
 from gatekeeper.sampling.judging import JudgeTally
 from gatekeeper.sampling.runner import EverySample, Run, Watch
 
@@ -142,12 +147,11 @@ def _answers_of_others(samples: Iterable[Sample]) -> dict[tuple[str, str], list[
 
 def _use(answers: Sequence[Completion]) -> ModelUse:
     """Add up what answers of one model took."""
-    costs = [answer.cost_usd for answer in answers]
     return ModelUse(
         len(answers),
         sum_if_all_known(answer.prompt_tokens for answer in answers),
         sum_if_all_known(answer.completion_tokens for answer in answers),
-        None if None in costs else math.fsum(cost or 0.0 for cost in costs),
+        price_if_all_known(answer.cost_usd for answer in answers),
     )
 
 

@@ -4,6 +4,7 @@ judges and calls. All of them are frozen values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -452,6 +453,12 @@ def sum_if_all_known(counts: Iterable[int | None]) -> int | None:
     """Return the sum; None if one of the numbers is unknown."""
     known = list(counts)
     return None if None in known else sum(count or 0 for count in known)
+
+
+def price_if_all_known(prices: Iterable[float | None]) -> float | None:
+    """Return the sum of prices; None if one of them is unknown."""
+    known = list(prices)
+    return None if None in known else math.fsum(price or 0.0 for price in known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.trial import Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.forecast.spending_limits import refusal
+from gatekeeper.gate.results.parts import price_if_all_known
 from gatekeeper.gate.work import Work, plan_run
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 from gatekeeper.runs.answers.files import read_own_file
@@ -228,10 +228,9 @@ def _require_room(sharded: ShardedWork) -> None:
 def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
     limits, shards = sharded.work.policy.limits, sharded.plan.shards
     requests = distinct_requests(sharded.asked)
-    expected = [expected_cost(request) for request in requests]
-    worst = [worst_cost(request) for request in requests]
-    most = _sum(worst)
-    costs = f"about {numbers.dollars(_sum(expected))}, at most {numbers.dollars(most)}"
+    about = price_if_all_known(map(expected_cost, requests))
+    most = price_if_all_known(map(worst_cost, requests))
+    costs = f"about {numbers.dollars(about)}, at most {numbers.dollars(most)}"
     if limits.cost_usd is not None and (most is None or most > limits.cost_usd):
         costs += f"; limits.cost_usd ends the run at {numbers.dollars(limits.cost_usd)}"
     shared = f"{numbers.count(calls, 'call')} on {numbers.count(shards, 'shard')}: {costs}."
@@ -244,11 +243,6 @@ def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
             "the run cannot measure everything. Raise the limit, or use fewer fixtures or samples."
         ),
     )
-
-
-def _sum(costs: list[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return math.fsum(known) if len(known) == len(costs) else None
 
 
 def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, KeptAnswers]:
