@@ -45,13 +45,15 @@ _MOST_OBJECTS = 10
 _TOKEN = re.compile(r"\"(?P<text>(?:\\.|[^\"\\\n])*)\"(?P<key>\s*:)?|(?P<mark>[{}\[\]])")
 _MOST_OF_OBJECT = 5_000
 _OPTIONAL = re.compile(r"\boptional|\bif (?:any|applicable|known|present|there)|\bomit", re.I)
+_MARK = r"[ \t]*(?:[-*•]|\d+[.)])"
+_ITEMS = rf"(?P<list>(?:{_MARK}[ \t]+[^\n]+(?:\n|$)){{2,30}})"
 _FIELDS = re.compile(
     r"\b(?:fields|keys|properties)\b\s*(?:are|named|called)?\s*:?\s+(?P<list>[^\n.;]{3,200})",
     re.IGNORECASE,
 )
 _LISTED_FIELDS = re.compile(
     r"\b(?:fields|keys|properties|attributes|with|containing)\b[^\n:]{0,60}:[ \t]*\n"
-    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)]|(?=[\"`]))[ \t]*[\"'`*]{0,3}[A-Za-z]\w*[\"'`*]{0,3}"
+    rf"(?P<list>(?:(?:{_MARK}|[ \t]*(?=[\"`]))[ \t]*[\"'`*]{{0,3}}[A-Za-z]\w*[\"'`*]{{0,3}}"
     r"[ \t]*(?:\([^)\n]*\))?[ \t]*(?:[:–-][^\n]*)?(?:\n|$)){2,40})",
     re.IGNORECASE,
 )
@@ -70,19 +72,16 @@ _LABELS = re.compile(
 )
 _BULLETS = re.compile(
     rf"{_START}(?P<words>(?:{_ANSWER}|{_CLASSIFY})\b[^:.;!?\n]{{0,60}}"
-    r"\b(?:one of (?:the following|these)|as|into)[^:\n]{0,60}:\s*\n"
-    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)])[ \t]+[^\n]+(?:\n|$)){2,30}))",
+    rf"\b(?:one of (?:the following|these)|as|into)[^:\n]{{0,60}}:\s*\n{_ITEMS})",
     re.IGNORECASE | re.MULTILINE,
 )
 _BULLET = re.compile(
-    rf"^[ \t]*(?:[-*•]|\d+[.)])[ \t]+\*{{0,2}}(?P<label>{_WORD})\*{{0,2}}[ \t]*(?:$|[:(–—-])",
-    re.MULTILINE,
+    rf"^{_MARK}[ \t]+\*{{0,2}}(?P<label>{_WORD})\*{{0,2}}[ \t]*(?:$|[:(–—-])", re.MULTILINE
 )
 # A list of labels, whose demand stands elsewhere: `Answer with the category only.`
 _KINDS = r"(?:categor(?:y|ies)|labels?|class(?:es)?|intents?|options?|topics?|sentiments?)"
 _NAMED_LIST = re.compile(
-    rf"^[^\n:]{{0,60}}\b{_KINDS}\b[^\n:]{{0,30}}:\**[ \t]*\n\n?"
-    r"(?P<list>(?:[ \t]*(?:[-*•]|\d+[.)])[ \t]+[^\n]+(?:\n|$)){2,30})",
+    rf"^[^\n:]{{0,60}}\b{_KINDS}\b[^\n:]{{0,30}}:\**[ \t]*\n\n?{_ITEMS}",
     re.IGNORECASE | re.MULTILINE,
 )
 _THE_LABEL = re.compile(

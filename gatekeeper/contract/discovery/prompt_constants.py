@@ -37,9 +37,11 @@ _TYPESCRIPT_OBJECT = re.compile(
     r"(?:Object\.freeze\(\s{0,9})?(?=\{)",
     re.MULTILINE,
 )
+_COMMENT = r"//[^\n]*|/\*.*?\*/"
+_STRING = r"`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
 _IN_OBJECT = re.compile(
-    r"//[^\n]*|/\*.*?\*/|(?P<open>[{\[(])|(?P<close>[}\])])|(?P<key>[A-Za-z_$][\w$]*)\s*:"
-    r"|(?P<text>`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')(?P<colon>\s*:)?",
+    rf"{_COMMENT}|(?P<open>[{{\[(])|(?P<close>[}}\])])|(?P<key>[A-Za-z_$][\w$]*)\s*:"
+    rf"|(?P<text>{_STRING})(?P<colon>\s*:)?",
     re.DOTALL,
 )
 _TYPESCRIPT_MESSAGES = re.compile(
@@ -79,9 +81,7 @@ _RETURNED = re.compile(
     r"(?:=>|\breturn\b)[ \t\n(]{0,99}(?P<quote>[`\"'])"
     r"(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
 )
-_TOKENS = re.compile(
-    r"//[^\n]*|/\*.*?\*/|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
-)
+_TOKENS = re.compile(f"{_COMMENT}|{_STRING}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
