@@ -166,7 +166,7 @@ def generate_files(
     stays = options.update or options.as_is
     made = generated_files(plan, items, keep_models(plan, options) if stays else options)
     changed = dict(differing(made.texts, plan.present))
-    require_unchanged(plan.present, root)
+    require_unchanged(plan.present.contents, root)
     reports = then.reports() if then else {}
     if reports:
         write_files(reports, answers.path.parent)

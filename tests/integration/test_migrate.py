@@ -73,6 +73,39 @@ def test_the_best_model_that_passes_is_written(
     assert "latency p95" in said
 
 
+def test_what_a_person_edits_during_the_run_stays(
+    repository: GitRepository, model: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository.path / FILE
+    kept = edited(file.read_text("utf-8"), "name: sentiment", "name: sentiment # mine")
+
+    def answers(body: Mapping[str, Any]) -> str:
+        file.write_text(kept, "utf-8")
+        return answer(body)
+
+    model._answer = answers
+    code, found = run(repository, "--from", OLD, "--to", GOOD)
+    assert (code, found["chosen"]) == (3, GOOD)
+    assert file.read_text("utf-8") == kept
+    assert f"{FILE} was changed while the model was answering" in capsys.readouterr().err
+
+
+def with_crlf(repository: GitRepository) -> bytes:
+    """Commit the contract with CRLF, and return it with the other model."""
+    before = (repository.path / FILE).read_bytes().replace(b"\n", b"\r\n")
+    (repository.path / FILE).write_bytes(before)
+    repository.git("commit", "-qam", "other line ends")
+    assert before.count(OLD.encode()) == 1
+    return before.replace(OLD.encode(), BAD.encode())
+
+
+def test_line_ends_stay(repository: GitRepository, model: OpenAIServer) -> None:
+    model._answer = answer
+    now = with_crlf(repository)
+    assert run(repository, "--from", OLD, "--to", BAD)[0] == 0
+    assert (repository.path / FILE).read_bytes() == now
+
+
 def test_nothing_is_written_if_each_model_is_worse(
     repository: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +156,7 @@ def test_the_change_becomes_a_pull_request_with_the_table(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
+    with_crlf(repository)
     retires_in(5, monkeypatch)
     leave_out_pauses(monkeypatch)
     for name, value in (
@@ -138,7 +172,9 @@ def test_the_change_becomes_a_pull_request_with_the_table(
     assert opened.title == f"Replace {OLD} by {GOOD}"
     assert f"| `{GOOD}` | `sentiment` | 100 % → 100 % |" in opened.body.replace("\u00a0", " ")
     assert "`review-00`" in opened.body
-    assert [*github.files_on(branch)] == [FILE]
+    files = github.files_on(branch)
+    assert [*files] == [FILE]
+    assert files[FILE].count("\r\n") == files[FILE].count("\n") > 5
     assert github.commits[github.branches[branch]].parents == [repository.head()]
     assert "opened http" in capsys.readouterr().err
     # The work tree stays as it is, and a second run opens no second pull request.

@@ -381,10 +381,10 @@ def require_visible(present: Present, root: Path) -> None:
             )
 
 
-def require_unchanged(present: Present, root: Path) -> None:
-    """Raise MeasurementError if a file was changed after it was read: a person's edit would be
-    lost."""
-    for path, content in present.contents.items():
+def require_unchanged(contents: Mapping[str, bytes | None], root: Path) -> None:
+    """Raise MeasurementError if a file was changed after it had these contents: a person's edit
+    would be lost."""
+    for path, content in contents.items():
         try:
             now: bytes | None = (root / path).read_bytes()
         except FileNotFoundError:

@@ -395,7 +395,7 @@ def accept_proposals(plan: GenerationPlan, ids: Sequence[str], root: Path) -> tu
     the file is not changed.
     """
     rows, changed = accept_answers(plan.present.fixtures, None if ALL in ids else ids)
-    require_unchanged(plan.present, root)
+    require_unchanged(plan.present.contents, root)
     texts = {plan.places.fixtures: write_fixture_rows(rows)}
     replace_files(dict(differing(texts, plan.present)), root)
     return changed

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from gatekeeper.author.generation.files import require_unchanged
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.migration.compare import Candidate, Migration, contracts_to_move
 from gatekeeper.author.migration.compare import migrate as measure
@@ -48,22 +49,27 @@ def migrate(arguments: argparse.Namespace) -> int:
             models = [*dict.fromkeys(contract.target.model for contract in contracts)]
             publish = _proposal(revision, repository.default_branch(), models)
         require_writable(arguments.out, arguments.to, arguments.replay)
-        found = measure(revision, policy, contracts, arguments.to, arguments.replay)
         root = repository.root or arguments.repo
+        used = {path for contract in contracts for path in contract.dependencies}
+        paths = () if publish else used & revision.entries.keys()
+        on_disk = {path: (root / path).read_bytes() for path in paths}
+        found = measure(revision, policy, contracts, arguments.to, arguments.replay)
     document = describe_migration(found)
     write_document("migration", document, migration_document(found), arguments.out)
     chosen = found.chosen
     if chosen and publish:
         print_error(publish(found, chosen))
     elif chosen:
-        replace_files({p: _as_on_disk(root / p, t) for p, t in chosen.swap.texts.items()}, root)
-        print_error(f"wrote `{chosen.model}` into {', '.join(sorted(chosen.swap.texts))}")
+        texts = chosen.swap.texts
+        require_unchanged({path: on_disk[path] for path in texts}, root)
+        replace_files({path: _ended_as(on_disk[path], texts[path]) for path in texts}, root)
+        print_error(f"wrote `{chosen.model}` into {', '.join(sorted(texts))}")
     return found.exit_code
 
 
-def _as_on_disk(path: Path, text: str) -> str:
-    """Return the text with the line ends that the file has."""
-    return text.replace("\n", "\r\n") if b"\r\n" in path.read_bytes() else text
+def _ended_as(before: bytes, text: str) -> str:
+    """Return the text with the line ends that the file had before."""
+    return text.replace("\n", "\r\n") if b"\r\n" in before else text
 
 
 def _proposal(
@@ -97,7 +103,8 @@ def _proposal(
 
     def publish(found: Migration, chosen: Candidate) -> str:
         title = f"{begin}{chosen.model}"
-        texts = environment_redactor().value(dict(chosen.swap.texts))
+        ended = {p: _ended_as(revision.read(p), text) for p, text in chosen.swap.texts.items()}
+        texts = environment_redactor().value(ended)
         api.commit_files(name, known, revision.sha, texts, title)
         body = render_markdown(describe_migration(found, PULL_REQUEST_NOTE))
         address, opened = api.open_pull_request(name, base, title, body)

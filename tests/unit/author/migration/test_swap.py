@@ -34,7 +34,9 @@ PLAIN = edited(CONTRACT, "model: openai/gpt-4o-mini # not openai/gpt-4o\n", "")
 def swap(files: Mapping[str, str], model: str = NEW, *paths: str) -> Swap:
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
     contracts = [load_contract(revision, p, SHAPES) for p in paths or ("contracts/tag.yaml",)]
-    return swap_model(revision, contracts, model)
+    found = swap_model(revision, contracts, model)
+    assert found.texts.keys() <= {path for contract in contracts for path in contract.dependencies}
+    return found
 
 
 def test_the_name_alone_changes_and_comments_stay() -> None:
