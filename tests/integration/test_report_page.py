@@ -18,7 +18,7 @@ from support.edited_text import edited
 from support.machine_needs import CHROMIUM
 from support.ticket_run import gate_result, past, run_result
 
-from gatekeeper.contract.values.trial import CheckResult
+from gatekeeper.contract.values.trial import CheckResult, Outcome
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.formats.csv_parquet import guarded
@@ -262,6 +262,31 @@ def test_past_runs_stand_beside_a_fixture(
             "passed in 5 of 7 runs of the default branch since 2026-01-31, failed in 1 "
             "(2026-02-05), failed in some samples in 1 (2026-02-06)"
         ) in page.locator(".detail").inner_text()
+        assert visit.faults == []
+
+
+def test_more_repetitions_get_the_focus(
+    browser: Browser, result: GateResult, tmp_path: Path
+) -> None:
+    def again(number: int) -> Iterator[Outcome]:
+        for outcome in result.outcomes:
+            trial = outcome.sample.trial
+            if trial.fixture == "billing-0000" and trial.repetition == 0:
+                sample = replace(outcome.sample, trial=replace(trial, repetition=number))
+                yield replace(outcome, sample=sample)
+
+    outcomes = tuple(outcome for number in range(12) for outcome in again(number))
+    path = tmp_path / "report.html"
+    path.write_text(render_html(replace(result, outcomes=outcomes)), "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        page.locator("#text").fill("billing-0000")
+        page.locator(".fixture", has_text="billing-0000").click()
+        for shown, more in ((5, 5), (10, 2)):
+            page.get_by_role("button", name=f"Show {more} more of 12 repetitions").click()
+            focused = page.locator(".pair", has=page.locator(":focus"))
+            assert focused.locator("h4").inner_text() == f"Repetition {shown + 1}"
+        assert page.locator(".pair").count() == 12
         assert visit.faults == []
 
 

@@ -72,9 +72,10 @@
   }
 
   function sideBySide(before, after, mark) {
-    const marked = mark && before != null && after != null && before !== after ? differing(before, after) : null;
-    const skipped = mark && !marked && before != null && after != null && before !== after;
-    return { left: marked ? marked[0] : before, right: marked ? marked[1] : after, skipped };
+    const compared = mark && before != null && after != null && before !== after;
+    const [left, right] = (compared && differing(before, after)) || [before, after];
+    const skipped = compared && left === before && element("p", { class: "quiet" }, "These are too long to be compared word by word.");
+    return { left, right, skipped };
   }
 
   // The results: fixtures, and what each check found on both arms
@@ -334,10 +335,10 @@
     if (rows.length <= to) return;
     const more = element("button", { type: "button" }, `Show ${Math.min(REPETITIONS_A_STEP, rows.length - to)} more of ${rows.length} repetitions`);
     more.addEventListener("click", () => {
-      const last = body.lastElementChild === more ? null : body.lastElementChild;
+      const next = body.childElementCount - 1;
       more.remove();
       showRepetitions(body, rows, to);
-      (body.children[body.children.length - 1] ?? last)?.querySelector("button, summary")?.focus();
+      body.children[next].querySelector("pre, summary")?.focus();
     });
     body.append(more);
   }
@@ -348,8 +349,7 @@
     const shown = sideBySide(base && text(base.output), head && text(head.output), byId("words").checked);
     return element("div", { class: "pair" },
       of > 1 && element("h4", {}, `Repetition ${repetition + 1}`),
-      element("div", { class: "columns" }, base && sampleCard("base", base, shown.left), head && sampleCard("head", head, shown.right)),
-      shown.skipped && element("p", { class: "quiet" }, "These are too long to be compared word by word."));
+      element("div", { class: "columns" }, base && sampleCard("base", base, shown.left), head && sampleCard("head", head, shown.right)), shown.skipped);
   }
 
   function sampleCard(arm, sample, output) {
@@ -399,8 +399,7 @@
     const [base, head] = data.evaluations[button.dataset.prompts].prompts;
     const shown = sideBySide(text(base), text(head), true);
     const column = (label, content, at) => element("div", { class: "card" }, element("p", { class: "card-head" }, element("b", {}, label)), element("pre", { tabindex: "0", "aria-label": `${label} prompt` }, content), cutNote(at));
-    button.parentNode.after(element("div", { class: "prompts columns" }, column("base", shown.left, base), column("head", shown.right, head),
-      shown.skipped && element("p", { class: "quiet" }, "These are too long to be compared word by word.")));
+    button.parentNode.after(element("div", { class: "prompts columns" }, column("base", shown.left, base), column("head", shown.right, head), shown.skipped));
   }
 
   function reset() {
