@@ -56,9 +56,9 @@ def code(text: str, limit: int | None = None) -> Quote:
     return Quote(text, limit, "code")
 
 
-def sentence(text: str, limit: int | None = None) -> Quote:
+def sentence(text: str) -> Quote:
     """Quote a sentence of the program that may hold texts of others."""
-    return Quote(text, limit, "sentence")
+    return Quote(text, None, "sentence")
 
 
 def joined(parts: Sequence[Words], separator: str = ", ", last: str | None = None) -> Words:

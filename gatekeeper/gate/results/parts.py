@@ -153,6 +153,10 @@ class FixtureResult:
     position: Position | None = None
     """Where the contract of head has it; None for a fixture of base's."""
 
+    def failures_on(self, arm: Arm) -> list[FixtureFailure]:
+        """Return the failing error-severity checks of one arm."""
+        return [failure for failure in self.failures if failure.arm == arm]
+
 
 @dataclass(frozen=True, slots=True)
 class MustPassResult:

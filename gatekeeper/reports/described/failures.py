@@ -117,7 +117,7 @@ def _fixture(fixture: FixtureResult) -> Paragraph:
     again = f", {fixture.confirmation}" if fixture.confirmation else ""
     arms = [fixture.base] if fixture.base or fixture.base_passed is not None else []
     tally = " → ".join(str(arm or numbers.NONE) for arm in (*arms, fixture.head))
-    failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
+    failure = next(iter(fixture.failures_on("head")), None)
     why: Words = ""
     if failure:
         said = Strong(Quote(failure.message, _MESSAGE), "quiet")

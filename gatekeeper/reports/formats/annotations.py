@@ -156,4 +156,4 @@ def deciding_fixtures(contract: ContractResult) -> Sequence[FixtureResult]:
 def _checks(fixtures: Sequence[FixtureResult], arm: Arm) -> Iterator[str]:
     """Yield the name of each failing check, once for each fixture."""
     for fixture in fixtures:
-        yield from {failure.check for failure in fixture.failures if failure.arm == arm}
+        yield from {failure.check for failure in fixture.failures_on(arm)}

@@ -178,7 +178,7 @@ def _fixture(
         **{name: getattr(fixture, name, None) for name in list(FIXTURES.columns)[5:]},
         **_tally("base", fixture.base),
         **_tally("head", fixture.head),
-        "failed_checks": list(dict.fromkeys(f.check for f in fixture.failures if f.arm == "head")),
+        "failed_checks": list(dict.fromkeys(f.check for f in fixture.failures_on("head"))),
         "failures": list(map(_failure, fixture.failures)),
         "warnings": list(map(_failure, fixture.warnings)),
         "errors": list(fixture.errors),

@@ -167,8 +167,7 @@ def _excuse(fixture: FixtureResult, contract: ContractResult) -> str:
 
 def _add_failures(case: _Case, fixture: FixtureResult, limit: int, excuse: str) -> None:
     """Add a failure for each failing check; with an excuse, one note that the case is skipped."""
-    failures = [failure for failure in fixture.failures if failure.arm == "head"]
-    found = {failure.check: failure for failure in reversed(failures)}
+    found = {failure.check: failure for failure in reversed(fixture.failures_on("head"))}
     told = [
         (f"{f.check}: {f.message or 'failed'}", f"{f.message or 'failed'}\n\noutput:\n{f.output}")
         for f in reversed(found.values())

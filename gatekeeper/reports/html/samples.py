@@ -279,7 +279,7 @@ def _document(
     items: Sequence[_Item],
     rows: Sequence[_Rows],
     *,
-    every: bool = False,
+    every: bool,
 ) -> dict[str, Any]:
     texts = _Texts()
     samples: dict[tuple[int, int], list[Outcome]] = defaultdict(list)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from os.path import commonprefix
 
 from gatekeeper import numbers
-from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.formats.annotations import deciding_fixtures
@@ -77,14 +76,9 @@ def _said(group: Sequence[_Failure], result: GateResult, *, several: bool) -> st
 
 def _failures(contract: ContractResult) -> Iterator[_Failure]:
     for fixture in deciding_fixtures(contract):
-        failure = next((f for f in fixture.failures if f.arm == "head"), None)
-        if failure and _counts(fixture, contract):
+        failure = next(iter(fixture.failures_on("head")), None)
+        alone = contract.base is None and fixture.head_passed is False and not fixture.quarantine
+        if failure and (fixture.change == "broke" or alone):
             yield _Failure(contract.name, failure.check, failure.message)
         elif fixture.errors and contract.verdict == "error":
             yield _Failure(contract.name, None, fixture.errors[0])
-
-
-def _counts(fixture: FixtureResult, contract: ContractResult) -> bool:
-    """Return whether the fixture broke, or fails where nothing is compared."""
-    alone = contract.base is None and fixture.head_passed is False
-    return not fixture.quarantine and (fixture.change == "broke" or alone)

@@ -11,7 +11,7 @@ from shlex import quote
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.author_results import Promises, PromptPromises
-from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, link, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
@@ -197,7 +197,7 @@ def fixture_text(fixture: FixtureResult, arm: Arm, limit: int, names: Names, *, 
 
 
 def _finding(fixture: FixtureResult, arm: Arm, names: Names, *, cell: bool) -> str:
-    found = _failures(fixture, arm)
+    found = fixture.failures_on(arm)
     again = f" ({fixture.confirmation})" if fixture.confirmation else ""
     if not found:
         return again.strip() or (numbers.NONE if cell else "")
@@ -211,15 +211,11 @@ def _finding(fixture: FixtureResult, arm: Arm, names: Names, *, cell: bool) -> s
 
 def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:
     """Return both outputs; of the failing arm the one that the shown message is about."""
-    found = _failures(fixture, arm)
+    found = fixture.failures_on(arm)
     failing = found[0].output if found else None
     if arm == "head":
         return fixture.base_output, fixture.head_output if failing is None else failing
     return fixture.base_output if failing is None else failing, fixture.head_output
-
-
-def _failures(fixture: FixtureResult, arm: Arm) -> list[FixtureFailure]:
-    return [failure for failure in fixture.failures if failure.arm == arm]
 
 
 def _is_short(fixture: FixtureResult, arm: Arm) -> bool:

@@ -49,7 +49,7 @@ class Edit:
     where: str
     lines: tuple[EditedLine, ...]
     more: int
-    place: tuple[str, int] = ("", 1)
+    place: tuple[str, int]
     """The file and line at head of the first of them."""
 
 
@@ -59,8 +59,7 @@ class Example:
     escaped: each report does that. `before` is None if nothing was compared, base has no answer, or
     the fixture fails with the same answer as before."""
 
-    fixture: str
-    found: FixtureResult
+    fixture: FixtureResult
     tally: str
     check: str
     message: str
@@ -172,8 +171,7 @@ def _example(telling: Telling) -> Example:
     elif found.base and found.head:
         tally = f"{found.base} → {found.head} pass"
     return Example(
-        fixture=found.id,
-        found=found,
+        fixture=found,
         tally=tally,
         check=failure.check if failure else "",
         message=failure.message if failure else "",
@@ -226,7 +224,7 @@ def _example_text(example: Example | None, names: Names) -> str:
     tally = f" ({example.tally})" if example.tally else ""
     rows = "\n".join(f"| **{label}** | {code_cell(text)} |" for label, text in example.rows)
     table = f"\n\n| | |\n| --- | --- |\n{rows}" if rows else ""
-    return f"**For example** {names.fixture(example.found, 80)}{tally}{check}{table}"
+    return f"**For example** {names.fixture(example.fixture, 80)}{tally}{check}{table}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +237,7 @@ class Telling:
     @property
     def failure(self) -> FixtureFailure | None:
         """Return its failure on head, of the given check if there is one."""
-        own = [f for f in self.fixture.failures if f.arm == "head"]
+        own = self.fixture.failures_on("head")
         named = [f for f in (*own, *self.fixture.warnings) if f.arm == "head"]
         return next((f for f in named if f.check == self.check), next(iter(own), None))
 

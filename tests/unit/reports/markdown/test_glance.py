@@ -91,7 +91,7 @@ def test_the_fixture_that_lost_most_and_is_short_is_chosen() -> None:
         found = at_a_glance(examples.result(_of(*fixtures)))
         assert found
         assert found.example
-        return found.example.fixture
+        return found.example.fixture.id
 
     assert chosen(little, long, short) == "short"
     assert chosen(little, long) == "long"
@@ -157,7 +157,7 @@ def test_where_the_base_contract_decides_its_fixture_is_shown() -> None:
     found = at_a_glance(examples.result(contract))
     assert found
     assert found.example
-    assert found.example.fixture == "of-base"
+    assert found.example.fixture.id == "of-base"
 
 
 def _because(code: ReasonCode, *fixtures: FixtureResult) -> ContractResult:
@@ -173,7 +173,7 @@ def test_a_fixture_that_must_pass_is_shown_before_one_that_broke() -> None:
     shown = at_a_glance(examples.result(replace(contract, must_pass=(found,))))
     assert shown
     assert shown.example
-    assert (shown.example.fixture, shown.example.check) == ("refund", "no refund")
+    assert (shown.example.fixture.id, shown.example.check) == ("refund", "no refund")
     assert shown.example.after == "take it"
 
 
@@ -189,7 +189,7 @@ def test_the_base_contracts_must_pass_is_shown_from_its_own_fixtures() -> None:
     found = at_a_glance(examples.result(contract))
     assert found
     assert found.example
-    assert found.example.fixture == "refund"
+    assert found.example.fixture.id == "refund"
 
 
 @pytest.mark.parametrize("code", ["resource_limit", "weakened", "budget", "policy_weakened"])
