@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from support.action_job import Job
+from support.bot_comments import CheckedPull
 from support.github_objects import FakeStatus
 from support.github_server import FakeGithub, Fault
-from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
+from support.pull_request import BROKEN, HARMLESS, PROMPT
 
-propose = partial(PullRequest.make, fixtures=FEW)
+Open = Callable[..., CheckedPull]
 BEFORE = "d" * 40
 RUN = "https://github.com/octo/prompts/actions/runs/41"
 CONTEXT = "gatekeeper/verdict"
@@ -21,24 +20,20 @@ def states(github: FakeGithub, sha: str) -> list[str]:
     return [status.state for status in github.statuses if status.sha == sha]
 
 
-def test_the_verdict_replaces_the_pending_status(
-    job: Job, github: FakeGithub, tmp_path: Path
-) -> None:
-    change = propose(tmp_path, {PROMPT: BROKEN})
-    github.pull_request(7, change.head)
-    assert job.run(change) == 1
-    assert states(github, change.head) == ["pending", "failure"]
+def test_the_verdict_replaces_the_pending_status(open_pull: Open, github: FakeGithub) -> None:
+    pull = open_pull({PROMPT: BROKEN})
+    assert pull.run_check() == 1
+    assert states(github, pull.change.head) == ["pending", "failure"]
     # The run was short, so nothing but the result was worth a comment.
     assert [comment.edits for comment in github.comments[7]] == [0]
 
 
 def test_what_ends_without_asking_a_model_was_never_pending(
-    job: Job, github: FakeGithub, tmp_path: Path
+    open_pull: Open, github: FakeGithub
 ) -> None:
-    change = propose(tmp_path, {"README.md": "Another product.\n"})
-    github.pull_request(7, change.head)
-    assert job.run(change) == 0
-    assert states(github, change.head) == ["success"]
+    pull = open_pull({"README.md": "Another product.\n"})
+    assert pull.run_check() == 0
+    assert states(github, pull.change.head) == ["success"]
 
 
 @pytest.mark.parametrize(
@@ -52,17 +47,11 @@ def test_what_ends_without_asking_a_model_was_never_pending(
     ],
 )
 def test_the_run_of_a_push_ends_what_a_killed_run_left(
-    job: Job,
-    github: FakeGithub,
-    tmp_path: Path,
-    left: list[str],
-    context: str,
-    expected: list[str],
+    open_pull: Open, github: FakeGithub, left: list[str], context: str, expected: list[str]
 ) -> None:
-    change = propose(tmp_path, {"README.md": "Another product.\n"})
-    github.pull_request(7, change.head)
+    pull = open_pull({"README.md": "Another product.\n"})
     github.statuses += [FakeStatus(BEFORE, state, context, "Testing", RUN) for state in left]
-    assert job.run(change, {"before": BEFORE}) == 0
+    assert pull.run_check({"before": BEFORE}) == 0
     assert states(github, BEFORE) == expected
     if expected[-1:] == ["error"]:
         assert "replaced by a push" in (github.statuses[-1].description or "")
@@ -70,18 +59,16 @@ def test_the_run_of_a_push_ends_what_a_killed_run_left(
 
 
 def test_a_status_that_cannot_be_read_changes_no_verdict(
-    job: Job, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    open_pull: Open, github: FakeGithub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change = propose(tmp_path, {PROMPT: HARMLESS})
-    github.pull_request(7, change.head)
+    pull = open_pull({PROMPT: HARMLESS})
     github.faults.append(Fault("GET", rf"{BEFORE}/statuses", status=403))
-    assert job.run(change, {"before": BEFORE}) == 0
-    assert states(github, change.head) == ["pending", "success"]
+    assert pull.run_check({"before": BEFORE}) == 0
+    assert states(github, pull.change.head) == ["pending", "success"]
     assert "could not read the commit statuses" in capsys.readouterr().out
 
 
-def test_no_statuses_are_read_if_none_are_set(job: Job, github: FakeGithub, tmp_path: Path) -> None:
-    change = propose(tmp_path, {PROMPT: HARMLESS})
-    github.pull_request(7, change.head)
-    assert job.run(change, {"before": BEFORE}, status_context="") == 0
+def test_no_statuses_are_read_if_none_are_set(open_pull: Open, github: FakeGithub) -> None:
+    pull = open_pull({PROMPT: HARMLESS})
+    assert pull.run_check({"before": BEFORE}, status_context="") == 0
     assert not [request for request in github.requests if "/statuses" in request]

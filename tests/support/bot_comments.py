@@ -2,7 +2,7 @@
 
 checked_pull = open_pull({PROMPT: BROKEN})  # a fixture
 checked_pull.say("/gatekeeper waive sentiment: it is meant")
-assert "Waived" in checked_pull.replies[-1]
+assert "Waived" in checked_pull.reply
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ class CheckedPull:
         files: Mapping[str, str],
         more: Mapping[str, str | bytes] | None = None,
         fixtures: int = FEW,
+        **fields: Any,
     ) -> CheckedPull:
+        """`more` are files at base; `fields` are those of GitHub's pull request."""
         change = PullRequest.make(job.folder, files, more=more, fixtures=fixtures)
         github = job.github
-        github.pull_request(7, change.head, base_sha=change.base, merge_sha=change.merge)
+        github.pull_request(7, change.head, base_sha=change.base, merge_sha=change.merge, **fields)
         github.refs["heads/main"] = change.base
         github.roles |= {"maintainer": "maintain", "writer": "write"}
         github.runs.append(FakeRun(42, change.head, created_at=BEFORE))
@@ -54,9 +56,9 @@ class CheckedPull:
         """What the action ends with for an event."""
         return self.job.act(self.change, name, payload, **inputs)
 
-    def run_check(self, **inputs: str) -> int:
-        """The gate's own run on the pull request."""
-        return self.act("pull_request", self.change.event(), **inputs)
+    def run_check(self, more: Mapping[str, Any] | None = None, **inputs: str) -> int:
+        """The gate's own run on the pull request, as `Job.run`."""
+        return self.job.run(self.change, more, **inputs)
 
     def say(self, body: str, author: str = "maintainer", **inputs: str) -> int:
         """Somebody comments, and the bot's workflow runs."""
