@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from support.pull_request import answer
 from support.ways_in import run_gate, run_gate_each_way
 
 from gatekeeper.gate.results.result import GateResult
+from gatekeeper.providers.models.retirement import find_retirement
 from gatekeeper.reports import write
 from gatekeeper.reports.formats.result_json import encode, result_document
 
@@ -86,6 +88,20 @@ def job(
 def open_pull(job: Job) -> Callable[..., CheckedPull]:
     """Opens the pull request that changes files, with more files at base (`CheckedPull.make`)."""
     return partial(CheckedPull.make, job)
+
+
+@pytest.fixture
+def retires_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], date]:
+    """Sets today so many days before the end of a model, and returns its last day."""
+
+    def move(name: str, days: int) -> date:
+        ends = find_retirement(name)
+        assert ends
+        day = ends.day - timedelta(days)
+        monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
+        return ends.day
+
+    return move
 
 
 @pytest.fixture

@@ -200,35 +200,43 @@ def test_the_forecast_is_near_the_bill(
     assert 1 / 1.2 < factors[1] < 1.2
 
 
+def forecast_after(
+    repository: GitRepository, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]:
+    """What a run is to take after one whose records were changed."""
+    history = tmp_path / "history.jsonl"
+    run(repository, tmp_path, "--history", str(history))
+    lines = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
+    for line in lines:
+        change(line)
+    history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    found: dict[str, Any] = run(repository, tmp_path, "--history", str(history))[1]["forecast"]
+    return found
+
+
 def test_no_forecast_holds_a_longer_prompt_than_models_read(
     repository: GitRepository, bank: Bank, tmp_path: Path
 ) -> None:
     """A provider that counts wrongly would fill the memory of every later run."""
-    history = tmp_path / "history.jsonl"
-    run(repository, tmp_path, "--history", str(history))
-    lines = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
-    [judged] = [line for line in lines if line["contract"] == "a"]
-    judged["asked"]["openai/gpt-4o"][:2] = [1, 3_000_000]
-    history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-    _, result = run(repository, tmp_path, "--history", str(history))
+
+    def count_wrongly(line: dict[str, Any]) -> None:
+        if line["contract"] == "a":
+            line["asked"]["openai/gpt-4o"][:2] = [1, 3_000_000]
+
+    found = forecast_after(repository, tmp_path, count_wrongly)
     questions, beside = 24, 1_000_000
-    assert result["forecast"]["expected"]["prompt_tokens"] <= questions * 1_000_000 + beside
+    assert found["expected"]["prompt_tokens"] <= questions * 1_000_000 + beside
 
 
 def test_no_more_is_expected_than_the_most(
     repository: GitRepository, bank: Bank, tmp_path: Path
 ) -> None:
     """Whatever a record says of the lengths and of the models."""
-    history = tmp_path / "history.jsonl"
-    run(repository, tmp_path, "--history", str(history))
-    lines = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
-    for line in lines:
-        others = {f"openai/x{number}": [1, 10**9] for number in range(200)}
-        line["asked"] = {"openai/gpt-4o": [1, 10**9, 10**9, None], **others}
-    history.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    others = {f"openai/x{number}": [1, 10**9] for number in range(200)}
+    asked = {"openai/gpt-4o": [1, 10**9, 10**9, None], **others}
     before = getrusage(RUSAGE_SELF).ru_maxrss
-    _, result = run(repository, tmp_path, "--history", str(history))
+    found = forecast_after(repository, tmp_path, lambda line: line.update(asked=asked))
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
-    expected, most = (result["forecast"][name] for name in ("expected", "most"))
+    expected, most = found["expected"], found["most"]
     for name in ("calls", "prompt_tokens", "completion_tokens", "cost_usd"):
         assert expected[name] <= most[name]

@@ -63,6 +63,13 @@ def server() -> Iterator[OpenAIServer]:
         yield found
 
 
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the requests of a run with a key go."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return tmp_path / "requests.jsonl"
+
+
 def env_file(tmp_path: Path, *lines: str) -> Path:
     path = tmp_path / "keys.env"
     path.write_text("\n".join(lines) + "\n", "utf-8")
@@ -203,11 +210,7 @@ def test_a_value_may_mention_another(run: Run, server: OpenAIServer, tmp_path: P
     assert server.headers[0]["authorization"] == "Bearer sk-composed-01234567890"
 
 
-def test_the_log_has_what_was_sent_and_answered(
-    run: Run, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    log = tmp_path / "requests.jsonl"
+def test_the_log_has_what_was_sent_and_answered(run: Run, server: OpenAIServer, log: Path) -> None:
     assert run("--log-requests", log) == 0
     lines = read_log(log)
     assert len(lines) == 2
@@ -230,15 +233,13 @@ def test_the_log_has_no_key_even_if_the_server_repeats_it(
     variable: str,
     run: Run,
     server: OpenAIServer,
-    tmp_path: Path,
+    log: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     secret = "gateway-secret-0123456789"
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     if variable == "OPENAI_CUSTOM_HEADERS":
         monkeypatch.setenv(variable, f"X-Gateway: {secret}")
     server._answer = lambda _: unauthorized(f"Incorrect key: {KEY}, {secret}")
-    log = tmp_path / "requests.jsonl"
     assert run("--log-requests", log) != 0
     text = log.read_text("utf-8")
     assert '"status": 401' in text
@@ -248,10 +249,9 @@ def test_the_log_has_no_key_even_if_the_server_repeats_it(
 
 
 @pytest.mark.parametrize("depth", [300, 700, 950, 1_500, 100_000])
-def test_an_answer_that_is_nested_deeply_stops_nothing(depth: int, tmp_path: Path) -> None:
+def test_an_answer_that_is_nested_deeply_stops_nothing(depth: int, log: Path) -> None:
     body = ("[" * depth + "]" * depth).encode()
     sent = [("Authorization", f"Bearer {KEY}")]
-    log = tmp_path / "requests.jsonl"
     with logged_requests(log) as lost, watched_exchanges(lambda *_: None):
         for watcher in http_client._watchers:
             url = f"https://user:{KEY}@host.invalid/{KEY}?key={KEY}"
@@ -262,12 +262,8 @@ def test_an_answer_that_is_nested_deeply_stops_nothing(depth: int, tmp_path: Pat
     assert line["url"] == "https://host.invalid/***"
 
 
-def test_a_call_without_an_answer_is_in_the_log(
-    run: Run, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+def test_a_call_without_an_answer_is_in_the_log(run: Run, server: OpenAIServer, log: Path) -> None:
     server._answer = lambda _: Fault("status", 302, {"Location": "https://example.invalid/"})
-    log = tmp_path / "requests.jsonl"
     assert run("--log-requests", log) == 3
     assert read_log(log)[0]["status"] == 302
     assert "a redirect to example.invalid" in read_log(log)[0]["error"]
@@ -279,13 +275,11 @@ def test_the_log_goes_into_no_place_that_is_not_a_file_of_its_own(
     run: Run,
     repository: GitRepository,
     server: OpenAIServer,
+    log: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     mine = tmp_path / "mine.txt"
     mine.write_text("precious", "utf-8")
-    log = tmp_path / "requests.jsonl"
     if kind == "link":
         log.symlink_to(mine)
     elif kind == "hard link":
@@ -302,10 +296,8 @@ def test_the_log_goes_into_no_place_that_is_not_a_file_of_its_own(
 
 
 def test_a_log_that_is_there_is_continued_and_made_private(
-    run: Run, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, server: OpenAIServer, log: Path
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    log = tmp_path / "requests.jsonl"
     log.write_text('{"time": "earlier"}\n', "utf-8")
     log.chmod(0o644)
     assert run("--log-requests", log) == 0
@@ -316,15 +308,13 @@ def test_a_log_that_is_there_is_continued_and_made_private(
 def test_a_log_that_cannot_be_written_is_told_and_ends_nothing(
     run: Run,
     server: OpenAIServer,
-    tmp_path: Path,
+    log: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("gatekeeper.runs.request_log.write_line", full)
-    assert run("--log-requests", tmp_path / "requests.jsonl") == 0
+    assert run("--log-requests", log) == 0
     assert "some requests are missing" in capsys.readouterr().out

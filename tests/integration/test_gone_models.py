@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from support import openai_server as faults
@@ -16,7 +16,6 @@ from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
 from gatekeeper.cli.main import main
-from gatekeeper.providers.models.retirement import find_retirement
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -110,18 +109,15 @@ def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
     left: int,
     level: str,
     open_pull: Open,
-    monkeypatch: pytest.MonkeyPatch,
+    retires_in: Callable[[str, int], date],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ends = find_retirement(SNAPSHOT)
-    assert ends
-    day = ends.day - timedelta(left)
-    monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
+    day = retires_in(SNAPSHOT, left)
     base = {FILE: model_is(SNAPSHOT)}
     pull = open_pull({PROMPT: HARMLESS}, base)
     assert pull.run_check() == 0
     [comment] = pull.own
-    end = f"`{SNAPSHOT}` retires on {ends.day} (in {left} days)"
+    end = f"`{SNAPSHOT}` retires on {day} (in {left} days)"
     assert (end in comment) == (level == "warning")
     capsys.readouterr()
     assert main(["validate", "--repo", str(pull.change.workspace)]) == 0
@@ -130,7 +126,7 @@ def test_the_end_of_a_model_is_in_the_comment_and_in_validate(
 
 
 def test_the_third_night_without_a_measurement_is_told_once(
-    open_pull: Open, model: OpenAIServer, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
+    open_pull: Open, model: OpenAIServer, github: FakeGithub
 ) -> None:
     pull = open_pull({PROMPT: HARMLESS})
     github.refs["heads/main"] = pull.change.merge
@@ -168,17 +164,14 @@ def test_the_third_night_without_a_measurement_is_told_once(
 
 
 def test_a_nightly_run_opens_one_issue_about_a_model_that_retires(
-    open_pull: Open, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
+    open_pull: Open, github: FakeGithub, retires_in: Callable[[str, int], date]
 ) -> None:
-    ends = find_retirement(SNAPSHOT)
-    assert ends
     base = {FILE: model_is(SNAPSHOT)}
     pull = open_pull({PROMPT: HARMLESS}, base)
     for left, opened in ((91, 0), (90, 1), (31, 1), (29, 2)):
-        day = ends.day - timedelta(left)
-        monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda day=day: day)
+        day = retires_in(SNAPSHOT, left)
         assert pull.act("schedule", {}, history="history.jsonl") == 0
         assert len(github.issues) == opened
     assert [issue.state for issue in github.issues] == ["closed", "open"]
-    assert github.issues[1].title == f"Model retires on {ends.day}: {SNAPSHOT}"
+    assert github.issues[1].title == f"Model retires on {day}: {SNAPSHOT}"
     assert "Last checked by [this run](http" in github.issues[1].body

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from support.pull_request import CONTRACT, answer, files
 from support.quick_github import leave_out_pauses
 
 from gatekeeper.cli.main import main
-from gatekeeper.providers.models.retirement import find_retirement
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -45,17 +43,12 @@ def run(repository: GitRepository, *arguments: str) -> tuple[int, dict[str, Any]
     return code, json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def retires_in(days: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = find_retirement(OLD)
-    assert ends
-    day = ends.day - timedelta(days)
-    monkeypatch.setattr("gatekeeper.providers.models.retirement.today", lambda: day)
-
-
 def test_the_best_model_that_passes_is_written(
-    repository: GitRepository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repository: GitRepository,
+    retires_in: Callable[[str, int], date],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    retires_in(40, monkeypatch)
+    retires_in(OLD, 40)
     code, found = run(repository, "--to", BAD, GOOD, "openai/gpt-5.5")
     assert code == 0
     bad, good, _ = found["candidates"]
@@ -152,12 +145,12 @@ def test_the_change_becomes_a_pull_request_with_the_table(
     repository: GitRepository,
     github: FakeGithub,
     model: OpenAIServer,
+    retires_in: Callable[[str, int], date],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
 ) -> None:
     with_crlf(repository)
-    retires_in(5, monkeypatch)
+    retires_in(OLD, 5)
     leave_out_pauses(monkeypatch)
     for name, value in (
         ("GITHUB_TOKEN", "ghs_0123456789"),
