@@ -126,11 +126,9 @@ class MergeRequestApi:
         body: str | None = None,
         needed: Callable[[], bool] = lambda: True,
     ) -> Answer:
-        """Return the answer; try again if that can help. An answer of another shape than GitLab's
-        is a PublishError too."""
+        """Return the answer; try again if that can help and is still `needed`. An answer of another
+        shape than GitLab's is a PublishError too."""
         for wait in (*BACKOFF_S, None):
-            if not needed():
-                return Answer(None, "")
             try:
                 return self._send_once(method, url, body)
             except urllib.error.HTTPError as refused:
@@ -144,6 +142,8 @@ class MergeRequestApi:
             except (ValueError, RecursionError) as strange:
                 raise PublishError(f"{self.server} is not GitLab's API") from strange
             self.sleep(wait)
+            if not needed():
+                return Answer(None, "")
         raise AssertionError("unreachable")
 
     def _send_once(self, method: str, url: str, body: str | None) -> Answer:

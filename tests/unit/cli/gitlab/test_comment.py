@@ -43,12 +43,14 @@ def post(gitlab: FakeGitlab, out: Path, text: str | None = "fine", **more: str) 
 
 def test_a_note_is_created_and_then_updated(gitlab, tmp_path):
     first = post(gitlab, tmp_path)
+    paths = [path for _, path in gitlab.calls]
     again = post(gitlab, tmp_path)
     changed = post(gitlab, tmp_path, "worse")
 
     assert [first, again, changed] == ["comment posted", "comment is up to date", "comment updated"]
     [note] = gitlab.notes
     assert note["body"] == f"{MARKER}\n{head_marker(SHA)}\nworse\n"
+    assert paths.count("/api/v4/user") == 1  # the notes are searched once before the first attempt
 
 
 def test_only_a_note_of_its_own_account_is_replaced(gitlab, tmp_path):
