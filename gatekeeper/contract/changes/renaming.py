@@ -33,7 +33,7 @@ def with_ids_of(base: Contract, head: Contract) -> tuple[Contract, dict[str, str
     edited = _paired(base, head, ids, _input)
     edited |= _between_the_same(base, head, ids | edited)
     ids |= edited
-    if all(old == new for old, new in ids.items()):
+    if not ids:
         return base, {}
     renamed = (
         replace(c, fixtures=tuple(replace(f, id=ids.get(f.id, f.id)) for f in c.fixtures))
@@ -96,7 +96,7 @@ def _input(fixture: Fixture) -> str:
 
 def edited_notice(name: str, edited: Mapping[str, str]) -> Iterator[str]:
     """Yield a notice on rows without an id, whose names changed with their texts."""
-    changed = [f"`{old}` is now `{new}`" for old, new in edited.items() if old != new]
+    changed = [f"`{old}` is now `{new}`" for old, new in edited.items()]
     if changed:
         yield (
             f"{numbers.count(len(changed), 'edited fixture')} of the contract {name} got another "

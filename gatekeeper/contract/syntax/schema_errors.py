@@ -54,23 +54,17 @@ def schema_problems(
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the nearest known one, or all of them."""
     names = sorted(set(known))
-    hint = closest_hint(name, names)
-    if hint:
-        return hint
-    return "use one of " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+    every = "use one of " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+    return closest_hint(name, names) or every
 
 
 def closest_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name if a known one is close; "" otherwise."""
-    close = _closest(name, sorted(set(known)))
-    return f"did you mean `{close}`?" if close else ""
-
-
-def _closest(name: str, names: list[str]) -> str | None:
+    names = sorted(set(known))
     # Two letters swapped is the likeliest slip, and difflib ranks `mode` above `model` for `modle`.
     swapped = [other for other in names if sorted(other) == sorted(name.lower())]
     close = swapped or difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    return close[0] if close else None
+    return f"did you mean `{close[0]}`?" if close else ""
 
 
 @lru_cache(maxsize=256)
@@ -116,8 +110,7 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
         return what, f"write {described or 'a number in range'}"
     if error.validator == "enum":
         names = [str(value) for value in wanted]
-        close = _closest(str(error.instance), sorted(names))
-        fix = f"did you mean `{close}`?" if close else "write one of the listed values"
+        fix = closest_hint(str(error.instance), names) or "write one of the listed values"
         return f"{found} is not one of {', '.join(names)}", fix
     if error.validator == "const":
         return f"{found} is not {shown(wanted)}", f"write {shown(wanted)}"
