@@ -137,17 +137,11 @@ class LitellmClient:
     """Asks models through litellm, which is imported with the first request."""
 
     def __init__(
-        self,
-        guard: NetworkGuard | None = None,
-        connect: Callable[[], HttpClient] | None = None,
-        keyless: Keyless | None = None,
+        self, guard: NetworkGuard, connect: Callable[[], HttpClient], keyless: Keyless
     ) -> None:
-        """`connect` returns the HTTP client to use, and whoever gives it closes that client.
-        `keyless` signs in to models without a key."""
-        self._guard = guard or NetworkGuard()
-        self._connect = connect
-        self._keyless = keyless or Keyless(self._http, self._guard)
-        self._own_http: HttpClient | None = None
+        """`connect` returns the HTTP client to use and starts the guard; whoever gives it closes
+        both. `keyless` signs in to models without a key."""
+        self._guard, self._connect, self._keyless = guard, connect, keyless
         self._opening = asyncio.Lock()
         self._session: _Session | None = None
 
@@ -190,26 +184,14 @@ class LitellmClient:
         if self._session is not None:
             await self._session.close()
             self._session = None
-        if self._own_http is not None:
-            await self._own_http.aclose()
-            self._own_http = None
-        self._guard.stop()
 
     async def _open(self, endpoint: Endpoint) -> _Session:
         async with self._opening:
             if self._session is None:
                 litellm = await asyncio.to_thread(load_litellm)
-                self._session = _Session(litellm, self._http())
-                self._guard.start()
+                self._session = _Session(litellm, self._connect())
         self._guard.allow(endpoint.host_patterns)
         return self._session
-
-    def _http(self) -> HttpClient:
-        if self._connect is not None:
-            return self._connect()
-        if self._own_http is None:
-            self._own_http = HttpClient()
-        return self._own_http
 
 
 class _Session:
