@@ -433,10 +433,11 @@ _INSTEAD = (
 def _lost_model(base: Contract | None, head: Contract) -> ModelFault | None:
     """Return why base's model cannot be called, such as that of a provider that closed, if head
     replaces it: base could only end the run."""
+    if base is None or base.target.model == head.target.model:
+        return None
     from gatekeeper.providers.models.model_faults import find_model_fault
 
-    before = base.target.model if base else head.target.model
-    fault = find_model_fault(before) if before != head.target.model else None
+    fault = find_model_fault(base.target.model)
     return fault if fault and fault.certain else None
 
 
