@@ -6,7 +6,7 @@ A guess that is wrong costs a line that a person corrects, so text is searched a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -59,11 +59,13 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file with a row for each input of a prompt; or without, and then `fault` says why."""
+    """A file with a row for each input of a prompt; or without, and then `fault` says why. Every
+    row has a value for each of `variables`."""
 
     path: str
     rows: Sequence[Mapping[str, Any]]
     fault: str = ""
+    variables: Set[str] = frozenset()
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Surroundings:
     usable: Callable[[str], bool]
     """Says whether a model can be called."""
     _calls: dict[str, list[tuple[int, CallSite]]] = field(default_factory=dict)
+    _inputs: dict[str, InputFile] = field(default_factory=dict)
 
     def call_of(self, prompt: InventoryPrompt) -> CallSite | None:
         """Return the call nearest to a use of the prompt, in its own file or in one that names
@@ -134,19 +137,21 @@ class Surroundings:
     def inputs_of(self, prompt: InventoryPrompt, variables: Sequence[str]) -> InputFile | None:
         """Return a file beside the prompt, or with its name, that has a value for each variable;
         else the first that cannot be used although it seems to be one."""
-        unusable = None
+        if not variables:
+            return None
         stem = basename(prompt.path).split(".")[0]
-        tables = [path for path in self._files if path.lower().endswith((".csv", ".jsonl"))]
-        same = [path for path in tables if splitext(basename(path))[0].split(".")[0] == stem]
-        beside = [path for path in tables if dirname(path) == dirname(prompt.path)]
-        for path, text in self._texts([*same, *beside][:_MOST_FILES]):
-            found = _inputs(text, path)
-            values = [row.get("vars", row) for row in found.rows]
-            keys = [set(row) if isinstance(row, dict) else set[str]() for row in values]
-            if variables and not found.fault and all(k >= set(variables) for k in keys):
-                return found
-            unusable = unusable or (found if found.fault and variables else None)
-        return unusable
+        same = [path for path in self._tables if basename(path).split(".")[0] == stem]
+        beside = [path for path in self._tables if dirname(path) == dirname(prompt.path)]
+        chosen = [*dict.fromkeys([*same, *beside])][:_MOST_FILES]
+        for path, text in self._texts([path for path in chosen if path not in self._inputs]):
+            self._inputs[path] = _inputs(text, path)
+        found = [self._inputs[path] for path in chosen if path in self._inputs]
+        usable = (file for file in found if file.variables >= set(variables))
+        return next(usable, next((file for file in found if file.fault), None))
+
+    @cached_property
+    def _tables(self) -> list[str]:
+        return [path for path in self._files if path.lower().endswith((".csv", ".jsonl"))]
 
     @cached_property
     def _files(self) -> list[str]:
@@ -169,8 +174,11 @@ def _inputs(text: str, path: str) -> InputFile:
     if len(rows) > MOST_ROWS:
         fault = f"{path}: more than {MOST_ROWS} rows; choose those that matter, and name that file"
         return InputFile(path, (), fault)
-    is_table = all(isinstance(row, dict) for row in rows)
-    return InputFile(path, rows) if is_table else InputFile(path, (), f"{path}: not a table")
+    if not all(isinstance(row, dict) for row in rows):
+        return InputFile(path, (), f"{path}: not a table")
+    values = [row.get("vars", row) for row in rows]
+    keys = [set(each) if isinstance(each, dict) else set[str]() for each in values]
+    return InputFile(path, rows, variables=set.intersection(*keys))
 
 
 def _model(found: re.Match[str]) -> str | None:

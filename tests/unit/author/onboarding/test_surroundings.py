@@ -9,6 +9,7 @@ import pytest
 from gatekeeper.author.onboarding.proposal import propose
 from gatekeeper.author.onboarding.skeleton import DEFAULT_MODEL
 from gatekeeper.author.onboarding.surroundings import MOST_ROWS
+from gatekeeper.contract.fixtures.fixtures import Row, read_rows
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.contract.values.change import MemoryRevision
 
@@ -95,6 +96,20 @@ def test_a_table_beside_the_prompt_has_the_fixtures(path: str, column: str) -> N
     values = [check["value"] for check in made["checks"] if check["type"] == "equals"]
     assert values == ([] if column == "category" else [f"{{{{ {column} }}}}"])
     assert ("gate" in made) == (column == "category")
+
+
+def test_a_table_is_read_once_for_all_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(text: str, path: str, most: int) -> list[Row]:
+        read.append(path)
+        return read_rows(text, path, most)
+
+    monkeypatch.setattr("gatekeeper.author.onboarding.surroundings.read_rows", reading)
+    files = {f"prompts/{name}.md": PROMPT for name in ("a", "b", "classify")}
+    made = proposed({**files, "prompts/classify.csv": TABLE.format("expected")})
+    assert [one["fixtures"] for one in made.values()] == [[{"file": "../prompts/classify.csv"}]] * 3
+    assert read == ["prompts/classify.csv"]
 
 
 def test_rows_in_json_have_the_fixtures_too() -> None:
