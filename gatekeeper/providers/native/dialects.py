@@ -31,8 +31,8 @@ _EFFORTS = frozenset({"low", "medium", "high"})
 """The efforts that every reasoning model takes; of the others the price list says which do."""
 
 _ROLES = frozenset({"system", "user", "assistant"})
-_OTHER_API = re.compile(r"(?:^|/)o\d|^responses/")
-"""OpenAI's o-series, whose messages litellm rewrites, and models of the Responses API."""
+_O_SERIES = re.compile(r"(?:^|/)o\d")
+"""OpenAI's models whose messages litellm rewrites."""
 
 _GPT_REASONING = re.compile(r"^gpt-[56](?!-chat)")
 WITHOUT_FORMAT = frozenset({"gpt-4", "gpt-3.5-turbo-16k"})
@@ -145,7 +145,7 @@ def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | 
 def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
     """Return whether Chat Completions answer for the model, and tokens are what is billed."""
     model = f"{provider}/{name}"
-    if provider in ("openai", "azure") and _OTHER_API.search(name):
+    if provider in ("openai", "azure") and _O_SERIES.search(name):
         return False
     if provider == "azure" and "/" in name:
         return False
