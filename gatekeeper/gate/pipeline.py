@@ -158,9 +158,9 @@ async def _confirm(jobs: Sequence[Job], watches: Watches, sampled: Run, fresh: _
     """Take fresh samples of what seems to have broken. Where a judge has reached the limit, there
     may be room for calls of contracts without one that are measured."""
     from gatekeeper.gate.measuring.further_calls import confirm_broken
-    from gatekeeper.gate.plan.questions import asks_others
+    from gatekeeper.gate.plan.questions import other_models
 
-    whole = [j for j in jobs if not asks_others(j) and all(m.settled for m in watches.of(j))]
+    whole = [j for j in jobs if not other_models(j) and all(m.settled for m in watches.of(j))]
     if sampled.ended != "limit" or not whole:
         return await confirm_broken(jobs, watches, sampled, fresh)
     going_on = replace(sampled, ended="done", detail=None)

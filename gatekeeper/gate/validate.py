@@ -63,7 +63,7 @@ from gatekeeper.gate.forecast.power import (
     unpriced_warnings,
 )
 from gatekeeper.gate.plan.plan import Job, plan_job
-from gatekeeper.gate.plan.questions import judge_models, user_models
+from gatekeeper.gate.plan.questions import other_models
 from gatekeeper.sampling.limits import Price
 
 if TYPE_CHECKING:
@@ -246,8 +246,7 @@ class _Validating:
             for other, found in shared.items():
                 self._add("error", found.problems, other)
             return
-        asked = (*judge_models(job), *user_models(job))
-        models = [named_model(contract, contract.target.model), *asked]
+        models = [named_model(contract, contract.target.model), *other_models(job)]
         faults = find_faults(models, with_recordings(self.find_fault, [self.revision]))
         if faults.refused:
             self._add("error", faults.refused, path)

@@ -51,13 +51,11 @@ from gatekeeper.gate.plan.contract_reasons import (
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.plan.questions import (
     Questions,
-    asks_others,
     family_notices,
     forecast_judges,
     forecast_users,
     joined,
-    judge_models,
-    user_models,
+    other_models,
 )
 from gatekeeper.gate.results.result import RunKind
 from gatekeeper.sampling.client import ModelClient, StreamingClient
@@ -111,7 +109,7 @@ class Work:
     @property
     def called_models(self) -> frozenset[str]:
         """Return the models that the trials, their judges and their simulated users call."""
-        asked = (m for job in self.jobs for _, m in (*judge_models(job), *user_models(job)))
+        asked = (model for job in self.jobs for _, model in other_models(job))
         return frozenset((*(trial.request.model for trial in self.trials), *asked))
 
     @cached_property
@@ -296,7 +294,7 @@ def plan_contracts(
     planned, left_out = plan_usable(wanted, policy, seed)
     planned = [use_calibrations(cache_arms_alike(stream_timed_answers(job))) for job in planned]
     # Under one limit of cost, judges must leave the other contracts their calls.
-    planned.sort(key=asks_others)
+    planned.sort(key=lambda job: bool(other_models(job)))
     affected = without_unusable(affected, left_out, policy)
     same = [job for job in planned if job.changes_nothing]
     lost = [job for job in planned if unanswerable_reasons(job)]
@@ -326,8 +324,7 @@ def _models(job: Job) -> Iterator[NamedModel]:
         yield named_model(job.contract, evaluation.head.model)
         if evaluation.base is not None:
             yield named_model(before, evaluation.base.model)
-    yield from judge_models(job)
-    yield from user_models(job)
+    yield from other_models(job)
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:

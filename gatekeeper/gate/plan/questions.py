@@ -49,9 +49,9 @@ def judge_models(job: Job) -> tuple[NamedModel, ...]:
     return tuple(named for e in job.evaluations for named in e.evaluator.judge_models)
 
 
-def asks_others(job: Job) -> bool:
-    """Return whether the job asks judges or simulated users, which cost more than its model."""
-    return bool(judge_models(job) or user_models(job))
+def other_models(job: Job) -> tuple[NamedModel, ...]:
+    """Return the models of judges and simulated users, which cost more than the job's own."""
+    return (*judge_models(job), *user_models(job))
 
 
 def family_notices(job: Job) -> tuple[str, ...]:
