@@ -6,6 +6,7 @@ milliseconds; costs US dollars.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -467,3 +468,11 @@ class GateResult(Measurement):
     spent_answers: Path | None = field(default=None, repr=False, compare=False)
     """The file of the run's answers, to delete once the reports are written; None if there is none,
     or if it is still needed."""
+
+    @property
+    def past_by_contract(self) -> defaultdict[str, list[PastRun]]:
+        """Return the past runs of each contract; an empty list for one without any."""
+        found = defaultdict(list)
+        for run in self.past:
+            found[run.contract].append(run)
+        return found

@@ -11,10 +11,9 @@ from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.document import Block, Paragraph, Quote, Strong, Table, Words, columns
-from gatekeeper.reports.markdown.details import broken_fixtures, failing_fixtures
 from gatekeeper.reports.words.advice import advice
 from gatekeeper.reports.words.check_tallies import CheckTally, check_tallies
-from gatekeeper.reports.words.ranking import by_severity
+from gatekeeper.reports.words.ranking import broken_fixtures, by_severity, failing_fixtures
 
 _MOST_FIXTURES = 5
 """Of one category."""

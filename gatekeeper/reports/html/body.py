@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,9 +50,7 @@ def render_body(
     """Render everything above the samples; the worst `detailed` contracts are shown in full."""
     ranked = by_severity(result.contracts)
     rows = rows_of(ranked[:_MOST_ROWS])
-    past: dict[str, list[PastRun]] = defaultdict(list)
-    for run in result.past:
-        past[run.contract].append(run)
+    past = result.past_by_contract
     findings = Page(_WORDS)
     if len(ranked) > detailed:  # those shown in full have their reasons there
         add_reasons(findings, result)
@@ -71,7 +68,7 @@ def render_body(
         links={contract.path: number for number, contract in enumerate(ranked[:detailed])},
         more_rows=max(0, len(ranked) - _MOST_ROWS),
         findings=findings.text(),
-        contracts=[_section(c, past.get(c.name, ()), evaluated) for c in ranked[:detailed]],
+        contracts=[_section(c, past[c.name], evaluated) for c in ranked[:detailed]],
         more_contracts=max(0, len(ranked) - detailed),
         verdicts=_VERDICTS,
         samples=any(evaluation.fixtures for evaluation in evaluated),

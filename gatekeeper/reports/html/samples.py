@@ -151,10 +151,7 @@ def evaluations(result: GateResult) -> tuple[ReportedEvaluation, ...]:
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         groups[trial.contract, trial.contract_from][trial.fixture].append(outcome)
-    past: dict[str, list[PastRun]] = defaultdict(list)
-    for run in result.past:
-        if run.by_fixture:
-            past[run.contract].append(run)
+    past = result.past_by_contract
     each = (
         _evaluations_of(contract, groups, past[contract.name])
         for contract in by_severity(result.contracts)
@@ -214,7 +211,7 @@ def _evaluations_of(
             of.head,
             worst_first(of.fixtures),
             groups.get((contract.name, contract_from), {}),
-            tuple(past) if of is contract else (),
+            tuple(run for run in past if run.by_fixture) if of is contract else (),
         )
 
 

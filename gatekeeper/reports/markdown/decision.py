@@ -200,10 +200,9 @@ def objective_line(slo: SloResult, contract: ContractResult) -> str:
 def add_objectives(page: Page, result: GateResult) -> None:
     """Add a line for each objective, and the pass rates of the last nights as a line of bars."""
     rows, drawn = [], False
-    ranked = by_severity(result.contracts)
+    ranked, past = by_severity(result.contracts), result.past_by_contract
     for contract in ranked:
-        past = [run for run in result.past if run.contract == contract.name]
-        nights = last_nights(past, result.started)
+        nights = last_nights(past[contract.name], result.started)
         lines = [objective_line(slo, contract) for slo in contract.slo]
         lines += [f"Last nights: {own_words(nights)}"] if nights else []
         drawn = drawn or bool(nights)

@@ -18,7 +18,13 @@ from gatekeeper.reports.markdown.decision import add_decision, under_base_contra
 from gatekeeper.reports.markdown.names import NAMELESS, Names
 from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.prompt_diff import SectionChange, place_at_head, prompt_changes
-from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
+from gatekeeper.reports.words.ranking import (
+    broken_fixtures,
+    by_loss,
+    by_severity,
+    failing_fixtures,
+    is_proven,
+)
 
 _CELL = 100
 _SECTIONS = 4
@@ -83,20 +89,6 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     verb = "fails" if len(failing) == 1 else "fail"
     summary = f"{_fixtures(failing)} {verb} {before}{of}"
     _add_group(page, summary, failing, "head", depth.others, depth)
-
-
-def broken_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
-    """Return the fixtures that broke, the worst first."""
-    return by_loss(f for f in contract.fixtures if f.change == "broke")
-
-
-def failing_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
-    """Return the other fixtures that fail on head, the worst first."""
-    return by_loss(
-        f
-        for f in contract.fixtures
-        if f.head_passed is False and not f.quarantine and f.change != "broke"
-    )
 
 
 def _add_group(

@@ -10,11 +10,7 @@ from gatekeeper.gate.results.links import Links
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.reports.escape import code, prose, prose_with_code
 from gatekeeper.reports.markdown.decision import objective_line, under_base_contract
-from gatekeeper.reports.markdown.details import (
-    broken_fixtures,
-    failing_fixtures,
-    fixture_text,
-)
+from gatekeeper.reports.markdown.details import fixture_text
 from gatekeeper.reports.markdown.names import Names
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.words.comparison_text import (
@@ -29,7 +25,7 @@ from gatekeeper.reports.words.comparison_text import (
 )
 from gatekeeper.reports.words.evidence import limit_details
 from gatekeeper.reports.words.headline import ICONS
-from gatekeeper.reports.words.ranking import worst_reasons
+from gatekeeper.reports.words.ranking import broken_fixtures, failing_fixtures, worst_reasons
 
 _MOST_NAMES = 20
 _MOST_FAILURES = 5

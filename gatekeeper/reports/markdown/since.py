@@ -19,9 +19,9 @@ from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import short_digest
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, Verdict
-from gatekeeper.reports.markdown.details import broken_fixtures, failing_fixtures
 from gatekeeper.reports.markers import find_state, state_marker
 from gatekeeper.reports.words.headline import ICONS
+from gatekeeper.reports.words.ranking import broken_fixtures, failing_fixtures
 
 ROOM = 400
 """Characters of the sentence at most."""

@@ -36,6 +36,20 @@ def by_loss(fixtures: Iterable[FixtureResult], arm: Arm = "head") -> tuple[Fixtu
     return tuple(sorted(fixtures, key=lambda fixture: _fixture_rank(fixture, arm)))
 
 
+def broken_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
+    """Return the fixtures that broke, the worst first."""
+    return by_loss(f for f in contract.fixtures if f.change == "broke")
+
+
+def failing_fixtures(contract: ContractResult) -> tuple[FixtureResult, ...]:
+    """Return the other fixtures that fail on head, the worst first."""
+    return by_loss(
+        f
+        for f in contract.fixtures
+        if f.head_passed is False and not f.quarantine and f.change != "broke"
+    )
+
+
 def is_proven(fixture: FixtureResult) -> bool:
     """Return whether the fixture's own test shows that it got worse."""
     return fixture.p_value is not None and fixture.p_value <= _PROVEN
