@@ -17,7 +17,7 @@ from gatekeeper.action.activities import Job, check, plan, suite_of_head, to_che
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import USAGE, CheckPullRequest, Command, NotUnderstood, Respond
 from gatekeeper.action.github.comments import marked_body, post_or_update
-from gatekeeper.action.github.proposals import Branch, GithubProposalApi
+from gatekeeper.action.github.proposals import NO_CHECKS, Branch, GithubProposalApi
 from gatekeeper.action.github.repository import (
     PullRequestState,
     Reaction,
@@ -172,8 +172,7 @@ def pull_request_text(number: int, found: ProposedContracts) -> str:
         "the rules in each `.spec.yaml` before you merge, because a contract that demands too "
         "little does not protect the prompt. Edit or remove wrong rules; later runs of "
         "`gatekeeper generate` keep your edits.\n\n"
-        "GitHub does not start checks for a pull request that GitHub Actions opens. To start the "
-        "checks, close the pull request and open the pull request again.\n"
+        f"{NO_CHECKS}\n"
     )
 
 

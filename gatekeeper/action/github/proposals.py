@@ -12,6 +12,11 @@ from typing import Any
 
 from gatekeeper.action.github.client import PullRequestApi, tried_again
 
+NO_CHECKS = (
+    "GitHub does not start checks for a pull request that GitHub Actions opens. To start the "
+    "checks, close the pull request and open the pull request again."
+)
+"""What to say in a pull request that is opened here."""
 _CONTENTS = "contents: write"
 _PULLS = "pull-requests: write"
 _FILE = {"mode": "100644", "type": "blob"}

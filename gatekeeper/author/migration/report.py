@@ -29,11 +29,6 @@ from gatekeeper.reports.words.columns import difference_cell, rate_cell
 _NAME = 80
 _MOST_FIXTURES = 20
 
-PULL_REQUEST_NOTE = (
-    "Change the model in the program, too. GitHub does not start checks for a pull request that "
-    "GitHub Actions opens. To start them, close and reopen it."
-)
-
 
 def describe_migration(found: Migration, *notes: str) -> Document:
     """Describe the recommendation, the table, the fixtures that change, and the edit."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from posixpath import basename, dirname, splitext
+from posixpath import basename, dirname
 from typing import Any
 
 from gatekeeper.contract.discovery.places import is_own, is_test
@@ -83,7 +83,7 @@ class Surroundings:
         it."""
         own = self.code.get(prompt.path) if prompt.kind in ("Python", "TypeScript") else None
         name = prompt.reference.removeprefix(prompt.path)[1:].split(".")[0]
-        stem = splitext(basename(prompt.path))[0].split(".")[0]
+        stem = basename(prompt.path).split(".")[0]
         sought = re.escape(basename(prompt.path))
         if name:  # but not what gives it its value
             sought = rf"\b{re.escape(name)}\b(?!\s*(?::[^=\n]{{0,60}})?=[^=])"

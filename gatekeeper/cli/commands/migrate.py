@@ -12,11 +12,7 @@ from gatekeeper.author.generation.files import require_unchanged
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.migration.compare import Candidate, Migration, contracts_to_move
 from gatekeeper.author.migration.compare import migrate as measure
-from gatekeeper.author.migration.report import (
-    PULL_REQUEST_NOTE,
-    describe_migration,
-    migration_document,
-)
+from gatekeeper.author.migration.report import describe_migration, migration_document
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.cli.options import Option, options
 from gatekeeper.cli.output import print_error, write_document
@@ -80,7 +76,7 @@ def _proposal(
 
     Looks where it goes before anything is paid for. Raises UsageError, PublishError.
     """
-    from gatekeeper.action.github.proposals import GithubProposalApi
+    from gatekeeper.action.github.proposals import NO_CHECKS, GithubProposalApi
     from gatekeeper.reports.markdown.render import render_markdown
 
     token, repository = (os.environ.get(n, "") for n in ("GITHUB_TOKEN", "GITHUB_REPOSITORY"))
@@ -106,7 +102,8 @@ def _proposal(
         ended = {p: _ended_as(revision.read(p), text) for p, text in chosen.swap.texts.items()}
         texts = environment_redactor().value(ended)
         api.commit_files(name, known, revision.sha, texts, title)
-        body = render_markdown(describe_migration(found, PULL_REQUEST_NOTE))
+        note = f"Change the model in the program, too. {NO_CHECKS}"
+        body = render_markdown(describe_migration(found, note))
         address, opened = api.open_pull_request(name, base, title, body)
         return f"{'opened' if opened else 'updated the branch of'} {address}"
 
