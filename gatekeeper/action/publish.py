@@ -6,14 +6,11 @@ Every text is escaped and cleaned of secrets here; `github` only transports it.
 from __future__ import annotations
 
 import io
-import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest, RunPush
@@ -40,12 +37,13 @@ from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.document import Document, Section, Words, plain_words
-from gatekeeper.reports.escape import block, clip, log_text, visible
+from gatekeeper.reports.escape import block, log_text, visible
 from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
 from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
 from gatekeeper.reports.markers import comment_marker, issue_marker, suggestion_marker
 from gatekeeper.reports.news import News, news_of, notification_body, notification_title, wanted
+from gatekeeper.reports.notifications import send
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.words.call_counts import estimate_text
@@ -55,84 +53,6 @@ from gatekeeper.reports.write import write_files, write_reports
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import RunEstimate
     from gatekeeper.reports.described.nights import NightlyIssue
-
-
-# Sends messages to Slack, Teams, e-mail or a webhook, by apprise's addresses.
-#
-# https://github.com/caronc/apprise lists them all. An address holds a secret, so messages about
-# errors name the service and not the address. Nothing here raises: if a message cannot be sent,
-# the verdict stays the same. A service has apprise's four seconds to connect and four to reply.
-
-
-def send(
-    addresses: Sequence[str], title: str, body: str, *, explain: bool = False
-) -> tuple[str, ...]:
-    """Send the message to every address; return one sentence for each that failed.
-
-    Args:
-        addresses: Addresses of apprise, such as `slack://TokenA/TokenB/TokenC`,
-            `mailto://user:password@host`, `jsons://host/path`.
-        title: The title, as plain text.
-        body: The message, as plain text.
-        explain: Whether to say why, in the words of apprise without the parts of the address.
-    """
-    try:
-        import apprise
-    except ImportError:
-        return ("notifications need the package apprise; run: pip install 'gatekeeper[notify]'",)
-    unsent = []
-    for number, address in enumerate(addresses, start=1):
-        with _silence() as warnings:
-            said = _send(apprise, number, address, title, body)
-        if said:
-            told = " ".join(record.getMessage() for record in warnings)
-            why = _without_parts(address, told) if explain else ""
-            unsent.append(f"{said}: {why}" if why else said)
-    return tuple(unsent)
-
-
-def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
-    unknown = (
-        f"notification address {number} is not valid; "
-        "https://github.com/caronc/apprise describes the form of an address"
-    )
-    try:
-        asset = apprise.AppriseAsset()
-        asset.http_redirects = False  # the other host would get the message, and headers with keys
-        service = apprise.Apprise.instantiate(address, asset=asset)
-        if service is None:
-            return unknown
-        name = str(service.service_name)
-        text = apprise.NotifyFormat.TEXT
-        sent = service.notify(title=title, body=body, body_format=text)
-    except Exception as error:  # a plug-in's message may quote the address: print its type only
-        return f"the notification to address {number} could not be sent ({type(error).__name__})"
-    return None if sent else f"the notification to address {number} ({name}) could not be sent"
-
-
-@contextmanager
-def _silence() -> Iterator[Sequence[logging.LogRecord]]:
-    """Keep apprise's log, which contains addresses and answers, and so may hold secrets, to itself.
-    Yields its warnings."""
-    from logging.handlers import BufferingHandler
-
-    logger, kept = logging.getLogger("apprise"), BufferingHandler(1_000)
-    kept.setLevel(logging.WARNING)
-    before = logger.handlers, logger.propagate
-    logger.handlers, logger.propagate = [kept], False
-    try:
-        yield kept.buffer
-    finally:
-        logger.handlers, logger.propagate = before
-
-
-def _without_parts(address: str, text: str) -> str:
-    """Remove from the text whatever stands in the address but its scheme."""
-    rest = address.partition("://")[2] or address
-    parts = {part for form in (rest, unquote(rest)) for part in re.split(r"[/:@?&=#,]+", form)}
-    for part in sorted(filter(None, parts), key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", "…", text)
-    return clip(text, 300)
 
 
 STATUS_LIMIT = 140

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import socketserver
+import threading
 from typing import Any
 
 from support.local_server import LocalServer, QuietHandler
@@ -29,6 +30,38 @@ class Webhook(LocalServer):
                 self.send(status, b"", headers)
 
         super().__init__(self.http(Handler))
+
+
+class EndlessServer(LocalServer):
+    """Answers whoever connects with `start`, and then with one `piece` after another, `seconds`
+    apart, until the other side hangs up."""
+
+    def __init__(self, start: bytes, piece: bytes, seconds: float = 0.0) -> None:
+        ended = self._ended = threading.Event()
+        self.gone = gone = threading.Event()
+        """The other side has hung up."""
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                try:
+                    self.wfile.write(start)
+                    while not ended.wait(seconds):
+                        self.wfile.write(piece)
+                except OSError:
+                    gone.set()
+
+        super().__init__(EndlessTcpServer(("127.0.0.1", 0), Handler))
+
+    def __exit__(self, *error: Any) -> None:
+        self._ended.set()
+        super().__exit__(*error)
+
+
+class EndlessTcpServer(socketserver.ThreadingTCPServer):
+    """Waits for no thread of a client that is still connected."""
+
+    daemon_threads = True
+    block_on_close = False
 
 
 class MailServer(LocalServer):

@@ -35,7 +35,7 @@ def notify(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 if it could not be sent.
     """
-    from gatekeeper.action.publish import send
+    from gatekeeper.reports.notifications import send
 
     addresses = arguments.test.split()
     if not addresses:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import builtins
 import email
+import gzip
 import logging
+import sys
+from dataclasses import replace
 from email import policy
 from typing import Any
 
 import pytest
-from support.message_servers import MailServer, Webhook
+from support.message_servers import EndlessServer, MailServer, Webhook
 
-from gatekeeper.action.publish import send
 from gatekeeper.cli.main import main
+from gatekeeper.reports import notifications
+from gatekeeper.reports.notifications import send
+from gatekeeper.sandbox.process import LimitedProcess
 
 # apprise imports this module of Python's own while it may.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -128,28 +132,76 @@ def test_a_fault_of_a_plug_in_is_told_by_its_type(monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("json://user:a-secret@host")
 
     monkeypatch.setattr(apprise.Apprise, "instantiate", fault)
-    assert send(["json://user:a-secret@host"], "title", "body") == (
-        "the notification to address 1 could not be sent (RuntimeError)",
+    request = {"address": "json://host", "title": "t", "body": "b", "environment": {}}
+    assert list(notifications.answer(request)) == [{"fault": "RuntimeError"}]
+
+
+def use_limits(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+    limits = replace(notifications.LIMITS, **fields)
+    child = LimitedProcess(*notifications.SERVICE, limits)
+    monkeypatch.setattr(notifications, "_CHILD", child)
+
+
+OKAY = b"HTTP/1.0 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "start"),
+    [
+        ("json://127.0.0.1:{port}/", OKAY + b"\r\n"),
+        pytest.param("json://127.0.0.1:{port}/", OKAY + b"X-Slow: ", marks=pytest.mark.long),
+        pytest.param("json://127.0.0.1:{port}/", b"", marks=pytest.mark.long),
+        ("mailto://127.0.0.1:{port}?from=a@example.org&to=b@example.org&mode=insecure", b"220-"),
+    ],
+)
+def test_a_server_that_answers_byte_by_byte_holds_nothing_up(
+    address: str, start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """apprise's own limit is on the time between two bytes."""
+    use_limits(monkeypatch, wall=1)
+    with Webhook() as sound, EndlessServer(start, b"a", 0.05) as slow:
+        each = [f"json://127.0.0.1:{sound.port}/", address.format(port=slow.port)]
+        (said,) = send(each, "title", "body")
+        assert slow.gone.wait(10)
+    assert said.startswith("the notification to address 2 (")
+    assert said.endswith(") may not have arrived: it takes too much time")
+    assert len(sound.received) == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_endless_answer_fills_no_memory(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # apprise alone takes 80 MB; with less room than in a real run, the test is faster.
+    use_limits(monkeypatch, memory=200_000_000)
+    piece = bytes(1 << 20)
+    start, piece = (
+        (OKAY + b"Content-Encoding: gzip\r\n\r\n", gzip.compress(piece))
+        if packed
+        else (OKAY + b"\r\n", piece)
     )
+    with EndlessServer(start, piece) as endless, Webhook() as sound:
+        ports = endless.port, sound.port
+        (said,) = send([f"json://127.0.0.1:{port}/" for port in ports], "title", "body")
+        assert endless.gone.wait(10)
+    assert said == "the notification to address 1 (MemoryError) could not be sent"
+    assert len(sound.received) == 1
+
+
+def test_proxies_of_the_job_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Webhook() as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert send(["json://hooks.invalid/x"], "title", "body") == ()
+    assert proxy.paths == ["http://hooks.invalid/x"]
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "apprise":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "apprise", None)
     (said,) = send(["json://localhost/"], "title", "body")
     assert "gatekeeper[notify]" in said
 
 
-def test_the_log_of_the_library_is_silent_and_given_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_the_log_of_the_library_is_silent(caplog: pytest.LogCaptureFixture) -> None:
     with Webhook(status=500) as broken, caplog.at_level(logging.DEBUG):
         send([f"json://user:a-secret@127.0.0.1:{broken.port}/"], "title", "body")
     assert "a-secret" not in caplog.text
-    assert not logging.getLogger("apprise").disabled
