@@ -58,10 +58,7 @@ def repository(git_repository: Create) -> GitRepository:
     made.write("contracts/words.yaml", CONTRACT)
     made.write("contracts/words.csv", csv(WORDS))
     made.write("prompts/words.txt", "Say {{ word }}")
-    made.commit("base")
-    made.branch("pr")
-    made.commit("break it", {"prompts/words.txt": "Do not say {{ word }}"})
-    return made
+    return made.propose({"prompts/words.txt": "Do not say {{ word }}"})
 
 
 @pytest.fixture

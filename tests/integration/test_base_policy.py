@@ -16,10 +16,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A sound contract, and a pull request that breaks every fixture."""
     made = git_repository("words")
     write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "no")))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("break", {"prompts/words.txt": OTHER})
-    return made
+    return made.propose({"prompts/words.txt": OTHER})
 
 
 def test_a_broken_policy_does_not_merge(repository, tmp_path, capsys):
@@ -32,9 +29,10 @@ def test_a_broken_policy_does_not_merge(repository, tmp_path, capsys):
 def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
     made = git_repository("policy")
     write_contract(made)
-    made.commit("broken", {".github/gatekeeper.yml": "limts: {}\nlimits: {calls: x}\n"})
-    made.branch("pr")
-    made.commit("mend", {".github/gatekeeper.yml": "limits: {calls: 5}\n"})
+    made.propose(
+        {".github/gatekeeper.yml": "limits: {calls: 5}\n"},
+        {".github/gatekeeper.yml": "limts: {}\nlimits: {calls: x}\n"},
+    )
 
     assert check(made, tmp_path / "out") == 0
     notice = result_of(tmp_path / "out")["notices"][0]

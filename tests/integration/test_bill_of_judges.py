@@ -149,9 +149,10 @@ def test_a_judge_leaves_the_other_contracts_their_fresh_samples(
     repository: GitRepository, bank: Bank, tmp_path: Path
 ) -> None:
     """What seems to have broken is asked again, although a judge has reached the limit."""
-    repository.commit("limit", {".github/gatekeeper.yml": "limits: {cost_usd: 0.075}\n"})
-    repository.branch("pr")
-    repository.commit("reword", {"prompts/polite.txt": "Ask {{ word }} politely.\n"})
+    repository.propose(
+        {"prompts/polite.txt": "Ask {{ word }} politely.\n"},
+        {".github/gatekeeper.yml": "limits: {cost_usd: 0.075}\n"},
+    )
     answer = bank.__class__.__call__
 
     class Rude(Bank):

@@ -69,9 +69,7 @@ def history(tmp_path: Path) -> Path:
 def out(git_repository: Callable[..., GitRepository], history: Path, tmp_path: Path) -> Path:
     made = git_repository("words")
     write_contract(made, CONTRACT, recorded=answers(OTHER, dict.fromkeys(WORDS, "ok")))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("change", {"prompts/words.txt": OTHER})
+    made.propose({"prompts/words.txt": OTHER})
     more = ["--history", str(history), "--format", "prometheus"]
     assert check(made, tmp_path / "out", *more) == 1
     return tmp_path / "out"

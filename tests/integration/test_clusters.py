@@ -102,9 +102,7 @@ def test_validate_counts_clusters_and_proposes_more(tmp_path: Path, capsys: Any)
 def test_two_runs_are_compared_by_the_clusters_of_their_samples(tmp_path: Path) -> None:
     repository = GitRepository.create(tmp_path / "words")
     repository.write_all(base(10))
-    repository.commit("base")
-    repository.branch("pr")
-    repository.commit("head", CHANGE)
+    repository.propose(CHANGE)
     for ref in ("main", "pr"):
         asked = ["run", "--repo", str(repository.path), "--ref", ref]
         assert main([*asked, "--out", str(tmp_path / ref)]) in (0, 1)

@@ -31,10 +31,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A sound contract, and a pull request that breaks every fixture."""
     made = git_repository("words")
     write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "no")))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("break", {"prompts/words.txt": OTHER})
-    return made
+    return made.propose({"prompts/words.txt": OTHER})
 
 
 @pytest.fixture
@@ -42,10 +39,7 @@ def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """The same pull request with a model that takes calls."""
     made = git_repository("hosted")
     write_contract(made, HOSTED)
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("break", {"prompts/words.txt": OTHER})
-    return made
+    return made.propose({"prompts/words.txt": OTHER})
 
 
 def test_an_out_folder_that_is_a_file_is_refused_before_any_call(repository, tmp_path, capsys):

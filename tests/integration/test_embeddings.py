@@ -61,11 +61,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
-    made = git_repository("proposed")
-    made.commit("polite", FILES)
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": "Say {{ word }} rudely.\n"})
-    return made
+    return git_repository("proposed").propose(
+        {"prompts/polite.txt": "Say {{ word }} rudely.\n"}, FILES
+    )
 
 
 def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
@@ -148,9 +146,10 @@ def test_a_model_in_use_at_base_is_allowed_and_a_new_providers_is_not(
     other = CONTRACT.replace(f"openai/{EMBEDDER}", "groq/embedder")
     for name, base, allowed in (("used", other, True), ("new", CONTRACT, False)):
         made = git_repository(name)
-        made.commit("base", {**FILES, "contracts/polite.yaml": base})
-        made.branch("pr")
-        made.commit("head", {"contracts/polite.yaml": other.replace("0.9", "0.8")})
+        made.propose(
+            {"contracts/polite.yaml": other.replace("0.9", "0.8")},
+            {**FILES, "contracts/polite.yaml": base},
+        )
         assert check(made, tmp_path / name)[0] == 2
         refused = "the base branch uses no model of the provider" in capsys.readouterr().err
         assert refused is not allowed

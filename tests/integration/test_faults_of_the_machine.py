@@ -175,9 +175,7 @@ def test_no_call_is_paid_for_a_report_that_cannot_be_written(
     why: int,
 ) -> None:
     made = git_repository("paid")
-    made.commit("base", dict(FILES))
-    made.branch("pr")
-    made.commit("head", {PROMPT: HARMLESS})
+    made.propose({PROMPT: HARMLESS}, dict(FILES))
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")

@@ -33,11 +33,9 @@ def propose(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
 
     def make(base: str, head: str) -> GitRepository:
-        made = git_repository("proposed")
-        made.commit("sound", {**FILES, CONTRACT_FILE: base})
-        made.branch("pr")
-        made.commit("reword", {PROMPT: HARMLESS, CONTRACT_FILE: head})
-        return made
+        return git_repository("proposed").propose(
+            {PROMPT: HARMLESS, CONTRACT_FILE: head}, {**FILES, CONTRACT_FILE: base}
+        )
 
     return make
 

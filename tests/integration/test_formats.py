@@ -23,10 +23,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A pull request that breaks every fixture, with what looks like a formula."""
     made = git_repository("words")
     write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "=no")))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("break", {"prompts/words.txt": OTHER})
-    return made
+    return made.propose({"prompts/words.txt": OTHER})
 
 
 @pytest.fixture

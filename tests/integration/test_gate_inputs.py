@@ -21,9 +21,7 @@ def test_few_fixtures_are_inconclusive_and_the_policy_decides(git_repository, tm
     few = git_repository("few")
     bare = edited(GOOD, "slo: {success_rate: 0.5}\n", "")
     write_contract(few, bare, WORDS[:3], answers(OTHER, dict.fromkeys(WORDS[:3], "ok")))
-    few.commit("sound")
-    few.branch("pr")
-    few.commit("reword", {"prompts/words.txt": OTHER})
+    few.propose({"prompts/words.txt": OTHER})
 
     assert check(few, tmp_path / "lenient") == 0
     assert codes(result_of(tmp_path / "lenient")) == [("unseen", "inconclusive")]
@@ -42,9 +40,7 @@ def test_repeated_inputs_are_one_pair_and_reported(git_repository, tmp_path):
     write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "no")))
     made.write("contracts/words.csv", "id,word\n" + rows)
     made.write("contracts/words.yaml", GOOD + "sampling: {mode: fixed}\n")
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("break", {"prompts/words.txt": OTHER})
+    made.propose({"prompts/words.txt": OTHER})
 
     check(made, tmp_path)
 

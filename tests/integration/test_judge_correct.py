@@ -50,9 +50,7 @@ def run(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Path]:
     made = git_repository("correct")
-    made.commit("base", FILES)
-    made.branch("pr")
-    made.commit("shorter", {"prompts/reply.txt": "Explain {{ word }} briefly.\n"})
+    made.propose({"prompts/reply.txt": "Explain {{ word }} briefly.\n"}, FILES)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     with OpenAIServer(answer):
         out = tmp_path / "out"

@@ -71,11 +71,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
-    made = git_repository("prefer")
-    made.commit("base", FILES)
-    made.branch("pr")
-    made.commit("reword", {"prompts/reply.txt": "Explain {{ word }} briefly.\n"})
-    return made
+    return git_repository("prefer").propose(
+        {"prompts/reply.txt": "Explain {{ word }} briefly.\n"}, FILES
+    )
 
 
 def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:

@@ -268,9 +268,7 @@ def test_several_judges_and_how_far_they_agree(
         "judge: {models: [openai/gpt-4o, openai/gpt-4.1, openai/gpt-4.1-mini],",
     )
     made = git_repository("several")
-    made.commit("polite", {**FILES, "contracts/polite.yaml": several})
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    made.propose({"prompts/polite.txt": RUDE_PROMPT}, {**FILES, "contracts/polite.yaml": several})
 
     def contrary(body: Mapping[str, Any]) -> str:
         """The smallest of the judges passes everything."""

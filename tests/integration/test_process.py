@@ -41,10 +41,7 @@ def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
     made.write("contracts/words.yaml", contract)
     made.write("contracts/words.csv", csv(WORDS))
     made.write("prompts/words.txt", "Say {{ word }}")
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("reword", {"prompts/words.txt": "Please say {{ word }}"})
-    return made
+    return made.propose({"prompts/words.txt": "Please say {{ word }}"})
 
 
 @pytest.mark.parametrize(
@@ -90,9 +87,7 @@ def test_a_change_without_prompts_is_answered_without_what_is_heavy_or_measures(
 ):
     made: GitRepository = git_repository("words")
     write_contract(made)
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("docs", {"README.md": "hello\n"})
+    made.propose({"README.md": "hello\n"})
     program = (
         "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
         f"print(code, [name for name in {HEAVY + MEASURING} if name in sys.modules])"
@@ -121,9 +116,7 @@ def test_a_change_without_prompts_is_answered_without_what_is_heavy_or_measures(
 def test_a_command_that_only_looks_loads_no_heavy_package(command, heavy, git_repository):
     made: GitRepository = git_repository("words")
     write_contract(made, GOOD.replace(f"recorded/{RECORDING}", "openai/gpt-4o-mini"))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("change", {"prompts/words.txt": "Please say {{ word }}.\n"})
+    made.propose({"prompts/words.txt": "Please say {{ word }}.\n"})
     program = (
         "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
         f"print(code, [name for name in {heavy} if name in sys.modules])"

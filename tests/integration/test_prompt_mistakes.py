@@ -15,9 +15,7 @@ def test_a_variable_in_single_braces_is_named_wherever_the_prompt_runs(
 ):
     made = git_repository("braces")
     write_contract(made, recorded=answers("Say {word}.\n", {"": "ok"}))
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("braces", {"prompts/words.txt": "Say {word}.\n"})
+    made.propose({"prompts/words.txt": "Say {word}.\n"})
     more = ["--out", str(tmp_path / "out")] if command != "affected" else []
     more += ["--base", "main"] if command != "run" else []
 

@@ -54,10 +54,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     made.write("contracts/words.yaml", CONTRACT)
     made.write("contracts/words.csv", csv(WORDS))
     made.write("prompts/words.txt", "Say {{ word }}")
-    made.commit("sound")
-    made.branch("pr")
-    made.commit("reword", {"prompts/words.txt": "Please say {{ word }}"})
-    return made
+    return made.propose({"prompts/words.txt": "Please say {{ word }}"})
 
 
 def run_check(

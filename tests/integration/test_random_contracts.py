@@ -104,9 +104,7 @@ def _repository(made: GitRepository, draw: random.Random) -> int:
         RECORDING: _answers(draw),
     }
     made.write_all(files)
-    made.commit("base")
-    made.branch("pr")
-    made.commit("change", _changed(draw))
+    made.propose(_changed(draw))
     return int(strict)
 
 

@@ -44,10 +44,7 @@ def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A prompt that gets worse. Adaptive sampling would stop early: the order decides when."""
     made = git_repository("proposed")
     adaptive = edited(CONTRACT, "samples: 1, mode: fixed", "samples: 3, mode: adaptive")
-    made.commit("sound", {**FILES, "contracts/sentiment.yaml": adaptive})
-    made.branch("pr")
-    made.commit("reword", {PROMPT: BROKEN})
-    return made
+    return made.propose({PROMPT: BROKEN}, {**FILES, "contracts/sentiment.yaml": adaptive})
 
 
 @pytest.fixture(autouse=True)

@@ -47,10 +47,7 @@ def proposed(
     def make(policy: str = "") -> GitRepository:
         made = git_repository("proposed")
         files = {"contracts/sentiment.yaml": ADAPTIVE, ".github/gatekeeper.yml": policy}
-        made.commit("sound", {**FILES, **files})
-        made.branch("pr")
-        made.commit("reword", {PROMPT: HARMLESS})
-        return made
+        return made.propose({PROMPT: HARMLESS}, {**FILES, **files})
 
     return make
 
@@ -176,9 +173,7 @@ def test_comparisons_of_samples_in_the_cache_bound_the_forecast(
 ) -> None:
     repository, cache = git_repository("compared"), str(tmp_path / "cache.jsonl")
     policy = {".github/gatekeeper.yml": "allow: {weakening: true}\n"}
-    repository.commit("polite", {**JUDGED_FILES, **policy})
-    repository.branch("pr")
-    repository.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    repository.propose({"prompts/polite.txt": RUDE_PROMPT}, {**JUDGED_FILES, **policy})
     check(repository, tmp_path, "--cache", cache)
     with_server(server, lambda body: verdict("tie"))
     prefer = edited(JUDGED, "judge: rubric, criteria", "judge: prefer, criteria")

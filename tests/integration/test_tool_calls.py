@@ -49,11 +49,10 @@ def proposed(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> GitRepository:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = git_repository("refunds")
-    made.commit("first", {"prompts/refund.txt": "Refund {{ x }}", "contracts/r.yaml": CONTRACT})
-    made.branch("pr")
-    made.commit("reword", {"prompts/refund.txt": "Please refund {{ x }}"})
-    return made
+    return git_repository("refunds").propose(
+        {"prompts/refund.txt": "Please refund {{ x }}"},
+        {"prompts/refund.txt": "Refund {{ x }}", "contracts/r.yaml": CONTRACT},
+    )
 
 
 def check(repository: GitRepository, out: Path, *more: str) -> int:

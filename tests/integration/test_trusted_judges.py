@@ -68,9 +68,7 @@ def test_a_provider_that_only_judges_at_base_is_in_use_there(
     """The key is missing, but the model is not refused."""
     other = edited(CONTRACT, "judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
     made = git_repository("groq")
-    made.commit("polite", {**FILES, "contracts/polite.yaml": other})
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    made.propose({"prompts/polite.txt": RUDE_PROMPT}, {**FILES, "contracts/polite.yaml": other})
     code, _ = check(made, tmp_path)
     assert code == 2
     error = capsys.readouterr().err
@@ -103,9 +101,10 @@ def test_a_change_of_the_judges_prompt_file_is_a_change_of_the_contract(
     own = edited(CONTRACT, "judge: rubric,", "judge: rubric, prompt: judge.md,")
     made = git_repository("own")
     strict, kind = ("{{ criteria }} {{ choices }} " + word for word in ("STRICT", "KIND"))
-    made.commit("polite", {**FILES, "contracts/polite.yaml": own, "contracts/judge.md": strict})
-    made.branch("pr")
-    made.commit("kinder", {"prompts/polite.txt": RUDE_PROMPT, "contracts/judge.md": kind})
+    made.propose(
+        {"prompts/polite.txt": RUDE_PROMPT, "contracts/judge.md": kind},
+        {**FILES, "contracts/polite.yaml": own, "contracts/judge.md": strict},
+    )
 
     def by_prompt(body: Mapping[str, Any]) -> str:
         if is_question(body) and "KIND" in body["messages"][0]["content"]:
@@ -148,9 +147,7 @@ def test_outputs_that_grade_themselves_are_still_a_regression(
     """The judge obeys any order that stands outside of the data."""
     made = git_repository("attacks")
     good = edited(CONTRACT, "The output is polite.", "The output contains the word GOOD.")
-    made.commit("polite", {**FILES, "contracts/polite.yaml": good})
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    made.propose({"prompts/polite.txt": RUDE_PROMPT}, {**FILES, "contracts/polite.yaml": good})
     attacks = [*ATTACKS.values()]
     obey = obedient(read)
 

@@ -143,6 +143,15 @@ class GitRepository:
         self.git("commit", "--quiet", "--allow-empty", "--no-verify", "-m", message)
         return self.head()
 
+    def propose(
+        self, head: dict[str, str | bytes], base: dict[str, str | bytes] | None = None
+    ) -> GitRepository:
+        """Commit the work tree and `base`, and then `head` on the new branch `pr`."""
+        self.commit("base", base)
+        self.branch("pr")
+        self.commit("head", head)
+        return self
+
     def head(self) -> str:
         """The full name of the commit that is checked out."""
         folder = self.path / ".git"
