@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.action_job import Job
-from support.github_server import FakeGithub
+from support.bot_comments import CheckedPull
 from support.message_servers import Webhook
-from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
+from support.pull_request import BROKEN, HARMLESS, PROMPT
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -17,15 +16,9 @@ TOKEN = "0123456789abcdefghij"
 
 
 @pytest.fixture
-def act(job: Job, github: FakeGithub, tmp_path: Path) -> Callable[..., int]:
+def act(open_pull: Callable[..., CheckedPull]) -> Callable[..., int]:
     """Runs the action on a change of the prompt; names are those of inputs."""
-
-    def run(text: str, **inputs: str) -> int:
-        change = PullRequest.make(tmp_path, {PROMPT: text}, fixtures=FEW)
-        github.pull_request(7, change.head)
-        return job.run(change, **inputs)
-
-    return run
+    return lambda text, **inputs: open_pull({PROMPT: text}).run_check(**inputs)
 
 
 def test_a_regression_is_told(act: Callable[..., int]) -> None:
