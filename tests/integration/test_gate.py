@@ -336,11 +336,12 @@ def test_affected_explains_itself_and_calls_no_model(repository, capsys):
     assert main(["affected", *arms]) == 0
     text = capsys.readouterr().out
     assert "modified prompts/words.txt" in text
-    assert "80 calls" in text
+    assert "40 fixtures" in text
+    assert "expected 0 calls" in text  # Recorded answers take no call.
 
     assert main(["affected", *arms, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["calls"] == 80
+    assert document["calls"] == 0
     assert document["contracts"][0]["affected_by"] == [
         {"path": "prompts/words.txt", "change": "modified"}
     ]
