@@ -16,8 +16,8 @@ import aiohttp
 import httpx
 
 from gatekeeper.contract.reading.thoughts import without_thoughts
-from gatekeeper.contract.values.definition import Message
-from gatekeeper.contract.values.trial import Completion, Request, ToolCall
+from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.http import http_client

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import (
     Completion,
     CutText,
     JudgeAnswer,
     KeptOutcome,
     QuestionId,
-    ToolCall,
     Turn,
 )
 

@@ -11,14 +11,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.values.trial import (
-    CheckResult,
-    Completion,
-    CutText,
-    Outcome,
-    Sample,
-    ToolCall,
-)
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import CheckResult, Completion, CutText, Outcome, Sample
 
 MOST_CHARACTERS = 100_000
 """The most characters of an answer that are stored, as the model gave it and after repairs."""

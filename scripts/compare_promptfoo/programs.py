@@ -18,14 +18,8 @@ from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import OwnChecks, Policy
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.trial import (
-    Completion,
-    JudgeAnswer,
-    Request,
-    Sample,
-    ToolCall,
-    Trial,
-)
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial
 from scripts.compare_promptfoo.cases import FILES, TOOLS, Case
 from scripts.compare_promptfoo.grader import QUERY, answer_judge, answer_promptfoo
 from scripts.compare_promptfoo.model_server import serve_models

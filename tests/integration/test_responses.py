@@ -31,8 +31,8 @@ from support.native_clients import (
 from support.streamed_answers import chunk, response_events, stream
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.values.definition import Message
-from gatekeeper.contract.values.trial import Completion, Request, ToolCall
+from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.native.responses import is_asked_here

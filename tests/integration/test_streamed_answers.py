@@ -25,7 +25,8 @@ from support.native_clients import (
 )
 from support.streamed_answers import DONE, chat_events, chunk, message_events, stream
 
-from gatekeeper.contract.values.trial import Completion, ToolCall
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import CallFailed
 
 TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -31,7 +31,8 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.reading.output import NotJson, parse_json, quote, same_json
 from gatekeeper.checks.values import json_schema
-from gatekeeper.contract.values.trial import Completion, Sample, ToolCall
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import Completion, Sample
 
 _SHOWN = 5
 

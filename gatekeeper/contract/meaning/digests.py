@@ -65,10 +65,21 @@ def prompt_digest(request: Request) -> str:
 
 @kept_by_identity
 def _sent_digest(messages: Sequence[Message], call: Call, params: Mapping[str, Any]) -> str:
-    sent = [{"role": message.role, "content": message.content} for message in messages]
+    sent = [_message_meaning(message) for message in messages]
     alone = isinstance(call, Single | Embedding)  # the roles of an embedding's texts say so
     later = {} if alone else {"call": {type(call).__name__: asdict(call)}}
     return digest({"messages": sent, "params": params_meaning(params), **later})
+
+
+def _message_meaning(message: Message) -> dict[str, Any]:
+    meaning: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        meaning["calls"] = [[call.name, call.arguments, call.id] for call in message.calls]
+    if message.answers is not None:
+        meaning["answers"] = message.answers
+    if message.files:
+        meaning["files"] = [[file.media_type, file.sha256] for file in message.files]
+    return meaning
 
 
 def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:

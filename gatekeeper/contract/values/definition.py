@@ -57,11 +57,40 @@ class NotRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model asks the caller to use: its `name`, and its `arguments` as JSON text,
+    as the model wrote it. The text can be cut off or wrong. `id` is the provider's name of the
+    call; None if it gives none."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that is sent with a message. `path` is from the repository root, `media_type` is what
+    its first bytes show, and `sha256` is that of its bytes, in hexadecimal."""
+
+    path: str
+    media_type: str
+    sha256: str
+    data: bytes = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One rendered chat message, ready to be sent."""
+    """One rendered chat message, ready to be sent.
+
+    `calls` are the tools that an assistant's message calls. `answers` is the id of the call whose
+    result a message of the role `tool` holds. `files` are sent beside the text.
+    """
 
     role: str
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    answers: str | None = None
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.values.call import SINGLE, Call
-from gatekeeper.contract.values.definition import Message, Severity
+from gatekeeper.contract.values.definition import Message, Severity, ToolCall
 
 Arm = Literal["base", "head"]
 _ROUNDING = 1e-9
@@ -86,17 +86,6 @@ class CutText:
 
     length: int
     sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool that the model asks the caller to use: its `name`, and its `arguments` as JSON text,
-    as the model wrote it. The text can be cut off or wrong. `id` is the provider's name of the
-    call; None if it gives none."""
-
-    name: str
-    arguments: str
-    id: str | None = None
 
 
 TOO_LONG, REFUSED = "request_too_long", "request_refused"

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion, ToolCall
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion
 from gatekeeper.providers.http.http_client import Exchange
 
 # The token counts of an answer, and the model that answered.

@@ -13,11 +13,13 @@ from gatekeeper.contract.meaning.digests import (
 )
 from gatekeeper.contract.values.call import SINGLE, Chain, Conversation, Draft, Output
 from gatekeeper.contract.values.definition import (
+    Attachment,
     Message,
     MessageTemplate,
     Prompt,
     SimulatedUser,
     Target,
+    ToolCall,
 )
 from gatekeeper.contract.values.trial import Request
 
@@ -55,6 +57,20 @@ CALLS = [
 def test_requests_that_go_on_otherwise_have_other_digests() -> None:
     asked = [Request("m", HI, {}, None, 0, call=call) for call in CALLS]
     assert len({request_digest(one) for one in asked}) == len(CALLS)
+
+
+def test_calls_results_and_files_of_messages_are_part_of_what_is_sent() -> None:
+    one, other = (Attachment(p, "image/png", d, b"") for p, d in (("a.png", "1"), ("b.png", "2")))
+    messages = [
+        Message("tool", "hi"),
+        *(Message("tool", "hi", answers=name) for name in "ab"),
+        *(Message("tool", "hi", calls=(ToolCall(*call),)) for call in [("f", "1"), ("f", "2")]),
+        *(Message("tool", "hi", files=files) for files in [(one,), (other,), (one, other)]),
+    ]
+    asked = [Request("m", (message,), {}, None, 0) for message in messages]
+    assert len({request_digest(each) for each in asked}) == len(messages)
+    moved = Message("tool", "hi", files=(replace(one, path="c.png"),))
+    assert request_digest(replace(asked[0], messages=(moved,))) == request_digest(asked[5])
 
 
 def test_a_target_is_what_is_sent_and_not_where_it_is_kept() -> None:

@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 
 from gatekeeper.contract.checks.judge_settings import question_id
-from gatekeeper.contract.values.definition import Fixture, RepairPolicy
+from gatekeeper.contract.values.definition import Fixture, RepairPolicy, ToolCall
 from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
-from gatekeeper.contract.values.trial import (
-    Completion,
-    JudgeAnswer,
-    Outcome,
-    Request,
-    Sample,
-    ToolCall,
-)
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, Request, Sample
 from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.samples.consistency import (
     AnswerComparisons,

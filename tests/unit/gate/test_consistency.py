@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 
+from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.trial import CutText, Outcome, ToolCall
+from gatekeeper.contract.values.trial import CutText, Outcome
 from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.results.result import SloResult
 from gatekeeper.gate.samples.consistency import Pairs, agreeing_pairs, answer_meaning, count_pairs

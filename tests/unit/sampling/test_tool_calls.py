@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
 
-from gatekeeper.contract.values.trial import Completion, ToolCall
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.sampling.completion_record import completion_record, read_completion
 from gatekeeper.sampling.stored_text import MOST_CHARACTERS, answer_text, is_long, stored_completion
 

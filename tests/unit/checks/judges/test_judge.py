@@ -16,8 +16,8 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.panel import _most
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.checks.judge_settings import question_id
-from gatekeeper.contract.values.definition import Message, MessageTemplate, Prompt
-from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
+from gatekeeper.contract.values.definition import Message, MessageTemplate, Prompt, ToolCall
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample
 
 SCALE = {"1": "useless", "2": "weak", "3": "fair", "4": "good", "5": "perfect"}
 

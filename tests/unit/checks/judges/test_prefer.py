@@ -16,8 +16,8 @@ from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.pair_check import PairFinding, compares_pairs
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.checks.judge_settings import question_id
-from gatekeeper.contract.values.definition import Message
-from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
+from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample
 
 Says = Callable[[str, str, Request], str]
 """Gets what answers A and B say, and returns a verdict."""

@@ -6,7 +6,7 @@ import pytest
 
 from gatekeeper.checks.check import Finding, ParameterError
 from gatekeeper.checks.tools import tool_call
-from gatekeeper.contract.values.trial import ToolCall
+from gatekeeper.contract.values.definition import ToolCall
 
 PARIS = ("weather", '{"city": "Paris", "days": 1.0}')
 ROME = ("weather", '{"city": "Rome"}')

@@ -17,8 +17,8 @@ from gatekeeper.contract.meaning.digests import evaluation_meaning
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Completion, Request, Sample, ToolCall, Trial
+from gatekeeper.contract.values.definition import Contract, ToolCall
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 FOLDER = Path(__file__).parents[3] / "support" / "promptfoo_configs"
 CONFIGS = sorted(path.name for path in FOLDER.glob("[01]*.*"))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
 
-from gatekeeper.contract.values.trial import CheckResult, Completion, ToolCall
+from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import CheckResult, Completion
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import (
     Label,
