@@ -8,6 +8,7 @@ write. Everything that reads raises TypeError, ValueError or KeyError for anythi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -19,6 +20,7 @@ from gatekeeper.contract.values.trial import (
     JudgeAnswer,
     KeptOutcome,
     QuestionId,
+    ToolResult,
     Turn,
 )
 
@@ -149,13 +151,43 @@ def _read_outcomes(records: object) -> tuple[KeptOutcome, ...]:
 
 
 def _turn_record(turn: Turn) -> dict[str, Any]:
-    return {"request": turn.request, "answer": completion_record(turn.completion)}
+    answer = completion_record(turn.completion)
+    return {"request": turn.request, "answer": answer, **loop_row(turn)}
+
+
+def loop_row(turn: Turn) -> dict[str, Any]:
+    """Return what the tools answered in a turn, and the state after it; nothing without either."""
+    results = [_without_defaults(asdict(result)) for result in turn.results]
+    return {name: value for name, value in (("results", results), ("state", turn.state)) if value}
+
+
+def _without_defaults(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if value or key == "text"}
+
+
+def read_loop_row(row: Mapping[str, Any]) -> tuple[tuple[ToolResult, ...], str | None]:
+    """Read what `loop_row` returned."""
+    state = None if row.get("state") is None else read_field(row, "state")
+    if state is not None:
+        json.loads(state)
+    return tuple(map(_read_result, row.get("results", ()))), state
+
+
+def _read_result(record: Mapping[str, Any]) -> ToolResult:
+    source, is_error = record["source"], record.get("is_error", False)
+    if source not in ("row", "simulated", "none") or not isinstance(is_error, bool):
+        raise TypeError("not the result of a tool")
+    return ToolResult(
+        read_field(record, "text"), is_error, source, read_number(record, "delay_ms") or 0.0
+    )
 
 
 def _read_turn(record: Mapping[str, Any]) -> Turn:
     if _read_object(record["answer"]).get("turns"):
         raise TypeError("a turn with turns")
-    return Turn(read_text(record["request"]), read_completion(record["answer"]))
+    return Turn(
+        read_text(record["request"]), read_completion(record["answer"]), *read_loop_row(record)
+    )
 
 
 def _user_record(answer: JudgeAnswer) -> dict[str, Any]:

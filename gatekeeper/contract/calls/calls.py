@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count, islice
 
 from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, sayings
 from gatekeeper.contract.values.call import (
@@ -21,8 +22,10 @@ from gatekeeper.contract.values.call import (
     Draft,
     Output,
 )
-from gatekeeper.contract.values.definition import Message, SimulatedUser, Target
-from gatekeeper.contract.values.trial import Request, Sample
+from gatekeeper.contract.values.definition import Message, SimulatedUser, Target, ToolCall
+from gatekeeper.contract.values.kept_results import kept_by_identity
+from gatekeeper.contract.values.tools import ToolRow
+from gatekeeper.contract.values.trial import Completion, Request, Sample, ToolResult, Turn
 
 MOST_TEXT = 1_000_000
 """The most characters of a call that contains the outputs of earlier steps. A template may
@@ -55,23 +58,45 @@ def _draft(message: Message) -> Draft:
 
 
 def next_messages(
-    request: Request, answers: Sequence[str], said: Sequence[str] = ()
+    request: Request, turns: Sequence[Turn], said: Sequence[str] = ()
 ) -> Messages | None:
     """Return the messages that are sent after these answers of the model; None if it was the last
     one. `said` is what a simulated user has written."""
-    call, number, first = request.call, len(answers), request.messages
+    call, number, first = request.call, len(turns), request.messages
     if isinstance(call, Chain) and number:
-        outputs = dict(zip(call.names, answers, strict=False))
+        texts = (turn.completion.text for turn in turns)
+        outputs = dict(zip(call.names, texts, strict=False))
         drafts = call.later[number - 1 : number]
         return next((tuple(_filled(draft, outputs) for draft in step) for step in drafts), None)
-    texts = call.turns if isinstance(call, Conversation) else said
+    later = iter(call.turns if isinstance(call, Conversation) else said)
     if user_begins(request):
-        first, texts = (*first, *(Message("user", text) for text in texts[:1])), texts[1:]
-    if number > len(texts):
-        return None
-    both = zip(answers, texts, strict=False)
-    later = (m for a, text in both for m in (Message("assistant", a), Message("user", text)))
-    return (*first, *later)
+        first = (*first, *(Message("user", text) for text in islice(later, 1)))
+    messages, called = [*first], 0
+    for turn in turns:
+        if ends_turn(request, turn):
+            messages.append(Message("assistant", turn.completion.text))
+            if (text := next(later, None)) is None:
+                return None
+            messages.append(Message("user", text))
+        else:
+            messages += _tool_messages(turn, called)
+            called += len(turn.completion.tool_calls)
+    return tuple(messages)
+
+
+def ends_turn(request: Request, turn: Turn) -> bool:
+    """Return whether an answer ends a turn of the user, and calls no tool that is answered."""
+    return request.tools is None or not turn.completion.tool_calls
+
+
+def _tool_messages(turn: Turn, called: int) -> Iterator[Message]:
+    """Yield an answer that calls tools, and what they answered. Each call gets an id of ours, so
+    that what is sent depends on what was said alone; `called` calls came before."""
+    ids = (f"call{number:05}" for number in count(called + 1))
+    calls = tuple(replace(c, id=i) for c, i in zip(turn.completion.tool_calls, ids, strict=False))
+    yield Message("assistant", turn.completion.text, calls)
+    for call, result in zip(calls, turn.results, strict=False):
+        yield Message("tool", result.text, answers=call.id)
 
 
 def _filled(draft: Draft, outputs: Mapping[str, str]) -> Message:
@@ -79,37 +104,50 @@ def _filled(draft: Draft, outputs: Mapping[str, str]) -> Message:
     return Message(draft.role, "".join(texts))
 
 
-def is_too_long(request: Request, answers: Sequence[str]) -> bool:
+def is_too_long(request: Request, turns: Sequence[Turn]) -> bool:
     """Return whether the next step of a chain would be too long with the outputs in it."""
     call = request.call
-    if not isinstance(call, Chain) or not answers:
+    if not isinstance(call, Chain) or not turns:
         return False
-    sizes = dict(zip(call.names, map(len, answers), strict=False))
-    parts = (part for draft in call.later[len(answers) - 1] for part in draft.parts)
+    lengths_of = (len(turn.completion.text) for turn in turns)
+    sizes = dict(zip(call.names, lengths_of, strict=False))
+    parts = (part for draft in call.later[len(turns) - 1] for part in draft.parts)
     lengths = (sizes.get(p.step, 0) if isinstance(p, Output) else len(p) for p in parts)
     return sum(lengths) > MOST_TEXT
 
 
 def calls_of(request: Request) -> tuple[Request, ...]:
     """Return the requests that a call takes at most: itself, or one for each answer. Earlier
-    answers are left out of them and counted, and a simulated user writes as much as it may."""
-    count = count_calls(request)
-    if count == 1 and not user_begins(request):
-        return (request,)
-    said = (_LONGEST,) * count
-    return tuple(sent_as(request, ("",) * number, said) for number in range(count))
+    answers are left out of them and counted, and a simulated user writes as much as it may. A tool
+    loop calls one tool with each answer, and gets the longest result."""
+    most = count_calls(request)
+    if most == 1 and not user_begins(request):
+        return (replace(request, tools=None) if request.tools else request,)
+    said, turns = (_LONGEST,) * most, (Turn("", Completion("")),) * most
+    if request.tools:
+        result = ToolResult("x" * _longest_result(request.tools.rows))
+        calling = Turn("", Completion("", tool_calls=(ToolCall("", "{}"),)), (result,))
+        steps = request.tools.max_steps
+        turns = tuple(turns[0] if n % steps == 0 else calling for n in range(1, most))
+    return tuple(sent_as(request, turns[:number], said) for number in range(most))
 
 
-def sent_as(request: Request, answers: Sequence[str], said: Sequence[str] = ()) -> Request:
+@kept_by_identity
+def _longest_result(rows: tuple[ToolRow, ...]) -> int:
+    return max((len(str(a.value)) for row in rows for a in row.answers), default=0)
+
+
+def sent_as(request: Request, turns: Sequence[Turn], said: Sequence[str] = ()) -> Request:
     """Return the request that is sent after these answers."""
-    call, number = request.call, len(answers)
+    call, number = request.call, len(turns)
     # Only the first request of a chain begins like others of the run.
     prefix = None if number and isinstance(call, Chain) else request.shared_prefix
-    messages = next_messages(request, answers, said)
+    messages = next_messages(request, turns, said)
     return replace(
         request,
         messages=request.messages if messages is None else messages,
         call=SINGLE,
+        tools=None,
         shared_prefix=prefix,
         inserted=_count_inserted(call, number),
     )
@@ -133,7 +171,12 @@ def up_to(request: Request, number: int) -> Request:
 
 
 def count_calls(request: Request) -> int:
-    """Return how many requests a call takes; with a simulated user the most."""
+    """Return how many requests a call takes; with a simulated user or tools the most."""
+    return count_rounds(request) * (request.tools.max_steps if request.tools else 1)
+
+
+def count_rounds(request: Request) -> int:
+    """Return how many answers end a step or a turn of the user; with a simulated user the most."""
     call = request.call
     if isinstance(call, SimulatedUser):
         return call.max_turns + (not user_begins(request))
@@ -203,11 +246,13 @@ def spoken(sample: Sample) -> Sample:
 
 
 def as_called(sample: Sample, number: int) -> Sample:
-    """Return a sample whose request is its call of that number, as the model saw it."""
+    """Return a sample whose request is its call of that number, as the model saw it. It keeps the
+    `tools`, by which the trajectory is read."""
     answered = sample.completion
-    answers = [turn.completion.text for turn in answered.turns[:number]] if answered else []
+    turns = answered.turns[:number] if answered else ()
     users = sayings(answered.users) if answered else []
     # What can no longer be read is left out.
     said = [*(said.message for said in users), *("",) * (number + 1)]
-    trial = sample.trial
-    return replace(sample, trial=replace(trial, request=sent_as(trial.request, answers, said)))
+    request = sample.trial.request
+    called = replace(sent_as(request, turns, said), tools=request.tools)
+    return replace(sample, trial=replace(sample.trial, request=called))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from gatekeeper.contract.meaning.repair_policy import repair_meaning
@@ -26,6 +26,7 @@ from gatekeeper.contract.values.definition import (
 )
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.objectives import Objective
+from gatekeeper.contract.values.tools import ToolRow, Tools
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError
 
@@ -55,20 +56,35 @@ def short_digest(text: str) -> str:
 def request_digest(request: Request) -> str:
     """Return the digest of a request, which is the same for equal messages and parameters of any
     model, and an equal call."""
-    return _sent_digest(request.messages, request.call, request.params)
+    return _sent_digest(request.messages, request.call, request.params, request.tools)
 
 
 def prompt_digest(request: Request) -> str:
     """Return the digest of a request without its parameters."""
-    return _sent_digest(request.messages, request.call, _NO_PARAMS)
+    return _sent_digest(request.messages, request.call, _NO_PARAMS, request.tools)
 
 
 @kept_by_identity
-def _sent_digest(messages: Sequence[Message], call: Call, params: Mapping[str, Any]) -> str:
+def _sent_digest(
+    messages: Sequence[Message], call: Call, params: Mapping[str, Any], tools: Tools | None
+) -> str:
     sent = [_message_meaning(message) for message in messages]
     alone = isinstance(call, Single | Embedding)  # the roles of an embedding's texts say so
     later = {} if alone else {"call": {type(call).__name__: asdict(call)}}
-    return digest({"messages": sent, "params": params_meaning(params), **later})
+    loop = {"tools": tools_meaning(tools)} if tools else {}
+    return digest({"messages": sent, "params": params_meaning(params), **later, **loop})
+
+
+def tools_meaning(tools: Tools) -> Any:
+    """Return what a tool loop does, without how its texts are laid out."""
+    plain = asdict(replace(tools, rows=()))
+    return plain | {"rows": rows_digest(tools.rows)}
+
+
+@kept_by_identity
+def rows_digest(rows: tuple[ToolRow, ...]) -> str:
+    """Return the digest of what tools answer. Fixtures share most of their rows."""
+    return digest([asdict(row) for row in rows])
 
 
 def _message_meaning(message: Message) -> dict[str, Any]:

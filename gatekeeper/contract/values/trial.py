@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.values.call import SINGLE, Call
 from gatekeeper.contract.values.definition import Message, Severity, ToolCall
+from gatekeeper.contract.values.tools import Tools
 
 Arm = Literal["base", "head"]
 _ROUNDING = 1e-9
@@ -38,7 +39,8 @@ class Request:
     it changes no answer, and no digest has it. `whole` is the digest of the conversation or chain
     that the request belongs to, and its number in it, from 0: several of them may begin with the
     same request, and go on from different answers. `inserted` is how many of these answers a
-    forecast left out."""
+    forecast left out. With `tools`, each call of a tool is answered, and the model is asked
+    again."""
 
     model: str
     messages: tuple[Message, ...]
@@ -50,6 +52,7 @@ class Request:
     whole: tuple[str, int] | None = field(default=None, compare=False, repr=False)
     call: Call = SINGLE
     inserted: int = field(default=0, compare=False, repr=False)
+    tools: Tools | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +178,25 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer of a conversation, and the digest of the request that it answers."""
+    """One answer of a conversation, and the digest of the request that it answers. `results` are
+    what the called tools answered, in the order of the calls, and `state` is the JSON of the state
+    after them; None if they left it as it was."""
 
     request: str
     completion: Completion
+    results: tuple[ToolResult, ...] = ()
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered to a call: by a `row` of the contract, or `simulated` by a model; with
+    `none`, nothing answers this call."""
+
+    text: str
+    is_error: bool = False
+    source: Literal["row", "simulated", "none"] = "row"
+    delay_ms: float = 0.0
 
 
 class QuestionId(NamedTuple):

@@ -1,0 +1,56 @@
+"""What a contract says that its tools answer, and how far a tool loop goes. See docs/agents.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Unanswered = Literal["fail", "error", "simulate"]
+MAX_STEPS = 10
+"""How many answers of the model one message of the user leads to at most, by default."""
+MOST_STEPS = 50
+MOST_CALLS = 64
+"""The most tool calls of one answer that are answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a tool answers: JSON or text in `value`, or the text of an error. Texts may be
+    templates. `sets` is a JSON Patch of the state, and `delay_ms` counts as latency."""
+
+    value: Any = None
+    is_error: bool = False
+    delay_ms: float = 0.0
+    sets: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """The answers of a tool to its first, second, … call that the row matches; the last repeats.
+    `when` has at most one condition: `equals`, `schema`, `path` or `pattern`."""
+
+    tool: str
+    answers: tuple[ToolAnswer, ...]
+    when: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """The model that plays the tools whose calls no row answers."""
+
+    model: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """A tool loop: the first of the `rows` that matches a call answers it. `state` is where the
+    loop begins, and `variables` are the fixture's, both for templates."""
+
+    rows: tuple[ToolRow, ...] = ()
+    unanswered: Unanswered = "fail"
+    max_steps: int = MAX_STEPS
+    simulator: Simulator | None = None
+    state: Any = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
