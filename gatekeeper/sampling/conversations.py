@@ -102,13 +102,12 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
             if next_one.done or len(said) == user.max_turns:
                 break
             said.append(next_one.message)
-        answers = [turn.completion.text for turn in turns]
-        if is_too_long(request, answers):
+        if is_too_long(request, turns):
             raise CallFailed(
                 "the prompt of the next step would have more than "
                 f"{MOST_TEXT:,} characters, because it contains outputs of earlier steps"
             )
-        sent = replace(sent_as(request, answers, said), whole=(whole, len(turns)), inserted=0)
+        sent = replace(sent_as(request, turns, said), whole=(whole, len(turns)), inserted=0)
         answer = await ask(sent)
         turns.append(Turn(request_digest(sent), answer))
         if answer.finish_reason in REFUSED_REQUESTS and not answer.text:

@@ -30,12 +30,16 @@ from gatekeeper.contract.values.definition import (
     SimulatedUser,
     Target,
 )
-from gatekeeper.contract.values.trial import Request, SharedPrefix
+from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix, Turn
 
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["{{ a }}", "{% if a %}", "(output)", "a", "{{ word }}", "((output))a;"]
 )
 FIRST = (Message("system", "Be brief."), Message("user", "one"))
+
+
+def said(*texts: str) -> list[Turn]:
+    return [Turn("", Completion(text)) for text in texts]
 
 
 def prompt(*messages: str) -> Prompt:
@@ -59,10 +63,10 @@ def chain(word: str) -> Request:
 @given(TEXTS, TEXTS, TEXTS)
 def test_each_call_of_a_chain_has_the_outputs_as_they_are(word: str, a: str, b: str) -> None:
     request = chain(word)
-    sent = [next_messages(request, [a, b][:n]) or () for n in range(3)]
+    sent = [next_messages(request, said(a, b)[:n]) or () for n in range(3)]
     texts = [[m.content for m in messages] for messages in sent]
     assert texts == [[word], ["x", a], [f"{a}-{word}-{b}{a}"]]
-    assert next_messages(request, [a, b, "c"]) is None
+    assert next_messages(request, said(a, b, "c")) is None
     assert "".join(written_by_prompts(request)) == f"{word}x-{word}-"
 
 
@@ -108,9 +112,9 @@ def test_a_part_of_a_call_sends_the_same_until_it_ends(turns: list[str], number:
     for whole in (request, chain("w")):
         part = up_to(whole, number)
         for answered in range(count_calls(part)):
-            answers = ["answer"] * answered
+            answers = said("answer") * answered
             assert next_messages(part, answers) == next_messages(whole, answers)
-        assert next_messages(part, ["answer"] * count_calls(part)) is None
+        assert next_messages(part, said("answer") * count_calls(part)) is None
 
 
 @pytest.mark.parametrize(

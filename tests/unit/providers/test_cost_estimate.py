@@ -11,7 +11,7 @@ import pytest
 from gatekeeper.contract.calls.calls import calls_of, sent_as
 from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import Message
-from gatekeeper.contract.values.trial import Request
+from gatekeeper.contract.values.trial import Completion, Request, Turn
 from gatekeeper.providers.litellm import load_litellm
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 
@@ -143,7 +143,8 @@ def test_a_conversation_costs_what_its_calls_cost(price: Any) -> None:
     conversation = Request(
         "openai/gpt-4o-mini", (Message("user", "A sentence."),), params, None, 0, call=call
     )
+    answers = [Turn("", Completion(text * 100)) for text in "xy"]
     for number, step in enumerate(calls_of(conversation)):
-        said = replace(sent_as(conversation, ["x" * 100, "y" * 100][:number]), inserted=0)
+        said = replace(sent_as(conversation, answers[:number]), inserted=0)
         assert price(step) >= price(said)
         assert (price(step) > price(replace(step, inserted=0))) is (number > 0)
