@@ -364,11 +364,12 @@ class _Loading:
             what = "this contract has no check that gives a score"
             fix = "remove the objective, or add a check with a score, such as `similarity`"
             self._complain_of_key((*key, "judge_score"), what, fix)
-        sampling = self._document.data.get("sampling", {})
-        if written.get("consistency") is not None and sampling.get("samples", 1) < 2:
-            what = "`consistency` needs more than one sample of each fixture"
-            fix = "set `sampling: {samples: 3}`, or a higher number"
-            self._complain_of_key((*key, "consistency"), what, fix)
+        taken = self._document.data.get("sampling", {}).get("samples", 1)
+        for objective in read_objectives({**written, CATEGORIES: None}):
+            if (needed := objective.samples_needed) > taken:
+                what = f"`{objective.name}` needs {needed} samples of each fixture, not {taken}"
+                fix = f"set `sampling: {{samples: {needed}}}`, or a higher number"
+                self._complain_of_key((*key, *objective.name.split(".", 1)), what, fix)
 
     def _complain_of_key(self, key: KeyPath, what: str, fix: str) -> None:
         self._problems.append(self._document.problem(key, what, fix, at_key=True))

@@ -1,8 +1,8 @@
 """Objectives: the targets of a contract for all of its samples, or for those of a category.
 
 The name of an objective is the same everywhere: `success_rate`, `latency_p95_ms`, `checks.NAME`,
-`categories.CATEGORY.repair_rate`, `categories.CATEGORY.checks.NAME`. A category in a name has no
-dot, so that a name can be split; the name of a check may have any.
+`success_all_of.5`, `categories.CATEGORY.repair_rate`, `categories.CATEGORY.checks.NAME`. A category
+in a name has no dot, so that a name can be split; the name of a check may have any.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -34,11 +35,14 @@ class Measure:
 
 
 CHECKS, CATEGORIES = "checks", "categories"
+ALL_OF, ANY_OF = "success_all_of", "success_any_of"
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "success_rate": Measure("success rate", "share", "higher"),
         CHECKS: Measure("pass rate", "share", "higher"),
+        ALL_OF: Measure("all-of-{} pass rate", "agreement", "higher"),
+        ANY_OF: Measure("any-of-{} pass rate", "agreement", "higher"),
         **{
             f"latency_p{n}_ms": Measure(f"latency p{n}", "ms", "lower", n / 100)
             for n in (50, 90, 95, 99)
@@ -84,9 +88,26 @@ class Objective:
         return own.removeprefix(f"{CHECKS}.") if own.startswith(f"{CHECKS}.") else None
 
     @property
+    def attempts(self) -> int | None:
+        """Return how many samples of a fixture must all pass, or of how many one must pass; None
+        for objectives on something else."""
+        key, _, number = _own_part(self.name).partition(".")
+        return int(number) if key in (ALL_OF, ANY_OF) else None
+
+    @property
+    def samples_needed(self) -> int:
+        """Return how many samples of a fixture give it a value."""
+        return self.attempts or (2 if self.measure.unit == "agreement" else 1)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether all of its `attempts` must pass."""
+        return _own_part(self.name).startswith(f"{ALL_OF}.")
+
+    @property
     def counts_passes(self) -> bool:
         """Whether it counts the samples that pass all checks that gate."""
-        return _own_part(self.name) == "success_rate"
+        return _own_part(self.name) == "success_rate" or self.attempts is not None
 
     @property
     def category(self) -> str | None:
@@ -120,9 +141,10 @@ def measure_of(name: str) -> Measure:
 def label_of(name: str) -> str:
     """Return the name of the objective for people, as plain text that is not escaped."""
     objective = Objective(name, 0)
-    label = f"{objective.check} {objective.measure.label}" if objective.check else ""
+    label = objective.measure.label.format(objective.attempts)
+    named = f"{objective.check} " if objective.check else ""
     where = f"{objective.category}: " if objective.category else ""
-    return f"{where}{label or objective.measure.label}"
+    return f"{where}{named}{label}"
 
 
 def read_objectives(written: Mapping[str, Any]) -> tuple[Objective, ...]:
@@ -140,8 +162,10 @@ def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator
         value = written.get(key)
         if value is None:
             continue
-        named = {f"{key}.{n}": v for n, v in sorted(value.items())} if key == CHECKS else {}
-        for name, target in (named or {key: value if key != CHECKS else None}).items():
+        several = key in (CHECKS, ALL_OF, ANY_OF)
+        order = sorted if key == CHECKS else partial(sorted, key=int)
+        named = {f"{key}.{n}": value[n] for n in order(value)} if several else {key: value}
+        for name, target in named.items():
             if isinstance(target, Mapping):
                 own_window, similar = target.get("window") or window, read_similar(target)
                 yield Objective(where + name, target["target"], own_window, similar=similar)

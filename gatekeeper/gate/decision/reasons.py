@@ -502,6 +502,8 @@ def _why_unknown(result: SloResult) -> str:
             "The time to first token is unknown, because the server did not stream "
             "the answers or the recording does not contain this time."
         )
+    if measure_of(result.objective).unit == "agreement":
+        return "Too few samples of each fixture were taken."
     return "Neither the model nor the recording reports this amount."
 
 

@@ -168,6 +168,8 @@ class EvaluationMonitor:
         contract = self.evaluation.contract
         if not self._adaptive or contract.gate.tolerance is not None or self._whole:
             return False
+        if any(self.rounds < objective.samples_needed for objective in contract.slo):
+            return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
         if any(c.stopped is None and not c.futile for c in self.claims.values()):

@@ -32,6 +32,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.gaffke import gaffke_interval, inputs_needed, proven_side
 from gatekeeper.stats.intervals.intervals import clustered_mean_interval
 from gatekeeper.stats.judges.label_shift import corrected_rate
+from gatekeeper.stats.objectives.attempts import all_of, any_of
 from gatekeeper.stats.objectives.objective import decide
 
 # The tokens and US dollars that a call takes, and the most that one could take. Pure.
@@ -249,10 +250,14 @@ def _result(objective: Objective, data: _ObjectiveData) -> SloResult:
         case "ms":
             return _latency(objective, data)
         case "score":
-            return _bounded_mean(objective, data, data.inputs(lambda outcome: outcome.score))
-        case "agreement":
+            rows = data.inputs(lambda outcome: outcome.score)
+            return _bounded_mean(objective, data, _readings(rows))
+        case "agreement" if objective.attempts is None:
             found = (data.outcomes, data.planned, data.counts_with)
-            return _bounded_mean(objective, data, pairs_of_units(*found, objective.similar))
+            pairs = pairs_of_units(*found, objective.similar)
+            return _bounded_mean(objective, data, _readings(pairs))
+        case "agreement":
+            return _bounded_mean(objective, data, _attempts(objective, data))
         case "usd":
             return _mean(objective, data, cost_of, most_cost(data.outcomes))
         case "tokens":
@@ -313,7 +318,7 @@ def inputs_to_prove(objective: Objective, confidence: float) -> int | None:
 
     None for a mean, which depends on the amounts, and for a target that nothing proves.
     """
-    share = objective.good_share
+    share = objective.good_share if objective.attempts is None else objective.target
     return None if share is None else inputs_needed(float(share), confidence)
 
 
@@ -382,16 +387,52 @@ def _undecided_targets(
     return ConfidenceInterval(ordered[low], ordered[high]) if high < len(ordered) else None
 
 
+_Rows = Sequence[tuple[float, int]]
+"""For each unit, the sum of its amounts and their number."""
+
+
+def _readings(inputs: Sequence[tuple[float, int, int]]) -> tuple[_Rows, _Rows, _Rows]:
+    """Return the known amounts, and these with all unknown ones as 0, and as 1."""
+    return (
+        [(total, known) for total, known, _ in inputs],
+        [(total, wanted) for total, _, wanted in inputs],
+        [(total + wanted - known, wanted) for total, known, wanted in inputs],
+    )
+
+
+def _attempts(objective: Objective, data: _ObjectiveData) -> tuple[_Rows, _Rows, _Rows]:
+    """Return for each unit how often `attempts` samples succeed, as the sum over its inputs, and
+    their number: of inputs with enough known samples, and of all, with each lost sample as failed,
+    and as passed."""
+    k, flag = objective.attempts or 1, flag_of(objective)
+    share = all_of if objective.needs_all else any_of
+    passed: Counter[str] = Counter()
+    known: Counter[str] = Counter()
+    for outcome in data.outcomes:
+        if (found := flag(outcome)) is not None:
+            passed[outcome.sample.trial.fixture] += found
+            known[outcome.sample.trial.fixture] += 1
+
+    def rows(lost: int | None) -> _Rows:
+        units: dict[str, list[float]] = defaultdict(list)
+        for fixture, count in data.planned.items():
+            own = known[fixture]
+            n = own if lost is None else max(count, own)
+            if n >= k:
+                value = share(k, passed[fixture] + (lost or 0) * (n - own), n)
+                units[data.counts_with.get(fixture, fixture)].append(value)
+        return [(math.fsum(values), len(values)) for values in units.values()]
+
+    return rows(None), rows(0), rows(1)
+
+
 def _bounded_mean(
-    objective: Objective, data: _ObjectiveData, inputs: Sequence[tuple[float, int, int]]
+    objective: Objective, data: _ObjectiveData, readings: tuple[_Rows, _Rows, _Rows]
 ) -> SloResult:
     """Return the mean over inputs of amounts from 0 to 1, those that are unknown too."""
 
-    def result(filled: float | None) -> SloResult:
-        rows = inputs
-        if filled is not None:
-            rows = [(t + filled * (wanted - known), wanted, wanted) for t, known, wanted in inputs]
-        means = [min(1.0, total / known) for total, known, _ in rows if known]
+    def result(rows: _Rows) -> SloResult:
+        means = [min(1.0, total / known) for total, known in rows if known]
         observed = math.fsum(means) / len(means) if means else None
         if data.judge and observed is not None:
             found = correct_score(means, data.judge, data.confidence)
@@ -400,8 +441,8 @@ def _bounded_mean(
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)
 
-    agreed = _agreed(result(None), result(0.0), result(1.0))
-    return _with_inputs(agreed, sum(known > 0 for _, known, _ in inputs), objective, data)
+    agreed = _agreed(*map(result, readings))
+    return _with_inputs(agreed, sum(known > 0 for _, known in readings[0]), objective, data)
 
 
 def _mean(
