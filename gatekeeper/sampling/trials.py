@@ -225,7 +225,7 @@ def _render_own(contract: Contract, target: Target) -> Sent:
         total = len(contract.fixtures)
         raise ContractError([_for_fixtures(p, ids, total) for p, ids in failing.items()])
     values = [{**fixture.vars, **markers(target)} for fixture in contract.fixtures]
-    problems = [p for prompt in target.prompts for p in rendered_role_problems(prompt, values)]
+    problems = [p for prompt in target.sent for p in rendered_role_problems(prompt, values)]
     if problems:
         raise ContractError(problems)
     return rendered
@@ -237,7 +237,7 @@ def _rendered(target: Target, fixtures: Sequence[Fixture]) -> Iterator[_Rendered
     values = [{**fixture.vars, **places} for fixture in fixtures]
     budget = Budget()
     # One after another: what a prompt takes is known when the next one begins.
-    each = [list(render_all(prompt, values, budget)) for prompt in target.prompts]
+    each = [list(render_all(prompt, values, budget)) for prompt in target.sent]
     for fixture, *found in zip(fixtures, *each, strict=True):
         errors = [one for one in found if isinstance(one, ContractError)]
         if errors:

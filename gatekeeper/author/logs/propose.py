@@ -165,7 +165,7 @@ def filled(contract: Contract) -> Filled:
     names = dict.fromkeys(name for fixture in contract.fixtures for name in fixture.vars)
     # A prompt without variables is told from others by all that its fixtures have.
     sent = (names.keys() & names_sent(contract)) or names.keys()
-    templates = [_pattern(message) for message in contract.target.prompt.messages]
+    templates = [_pattern(message) for message in contract.target.sent[-1].messages]
     known = tuple(found for found in templates if found is not None)
     return Filled(tuple(names), frozenset(sent), known if len(known) == len(templates) else ())
 

@@ -49,6 +49,7 @@ from gatekeeper.contract.loading.load import (
 )
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
+from gatekeeper.contract.prompts.instructions import front_matter_of
 from gatekeeper.contract.prompts.reference import PromptReference, prompt_file, read_reference
 from gatekeeper.contract.prompts.value_at_key import parse_data
 from gatekeeper.contract.reading.globs import matching
@@ -68,10 +69,17 @@ _LIKE_A_PATH = re.compile(r"[^\s:#\"'{}\[\],]{0,300}[./][^\s:#\"'{}\[\],]{0,300}
 
 def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
     """Return a sentence for the model and each parameter that changed in the prompt's front matter,
-    while the contract sets its own at base and at head."""
+    while the contract sets its own at base and at head; one for any change of a front matter that
+    agents read as settings."""
     before, now = base.target.prompt, head.target.prompt
     if before.model != now.model and base.own_model and head.own_model:
         yield _sentence(head, "model", before.model or _NOT_SET, now.model or _NOT_SET)
+    fronts = [front_matter_of(p.text, p.path) for p in (before, now) if p.style == "instructions"]
+    if len(set(fronts)) > 1:
+        yield (
+            f"The front matter of {now.path} changed. The contract {head.name} does not test it, "
+            "because it is not part of the system message."
+        )
     for name in sorted(base.own_params.keys() & head.own_params.keys()):
         written = before.params.get(name, _NOT_SET), now.params.get(name, _NOT_SET)
         if len({_NOT_SET if value is _NOT_SET else canonical(value) for value in written}) > 1:

@@ -98,7 +98,7 @@ class PromptMoves:
         steps = (
             replace(s, prompt=self._at_base(s.prompt, style) or s.prompt) for s in target.steps
         )
-        return Target(prompt, target.model, target.params, steps=tuple(steps))
+        return replace(target, prompt=prompt, appended="", steps=tuple(steps))
 
     def _at_base(self, prompt: Prompt, style: TemplateStyle | None) -> Prompt | None:
         old_path = {new: old for old, new in self.change.renames.items()}

@@ -19,6 +19,7 @@ _NAMES: dict[TemplateStyle, str] = {
     "fstring": "a format string",
     "mustache": "Mustache",
     "nunjucks": "Nunjucks",
+    "instructions": "instructions",
 }
 
 

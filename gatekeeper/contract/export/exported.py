@@ -32,7 +32,8 @@ from gatekeeper.errors import ContractError, Problem
 
 Messages = tuple[Message, ...]
 _WRITTEN_KEYS = (
-    *("contract", "name", "description", "prompt", "template", "model", "params"),
+    *("contract", "name", "description", "prompt", "instructions", "task", "template", "model"),
+    "params",
     *("fixtures", "checks", "judge"),
 )
 """Keys of a contract that an export writes, or names check by check."""
@@ -147,7 +148,7 @@ def rendered(contract: Contract, fixtures: Sequence[Fixture]) -> tuple[Messages,
     ContractError."""
     found = []
     values = [fixture.vars for fixture in fixtures]
-    for messages in render_all(contract.target.prompt, values, Budget()):
+    for messages in render_all(contract.target.sent[-1], values, Budget()):
         if isinstance(messages, ContractError):
             raise messages
         found.append(messages)
@@ -159,7 +160,7 @@ def simple_messages(
 ) -> SimpleMessages:
     """Return the messages of the prompt with its own variables, or else filled in. `sent` are the
     messages of each fixture. Raises ContractError if their roles differ."""
-    templates = contract.target.prompt.messages
+    templates = contract.target.sent[-1].messages
     if all(_is_simple(t, fixtures) for t in templates):
         written = tuple((t.role, _normal(t.content)) for t in templates)
         variables = tuple(dict(fixture.vars) for fixture in fixtures)

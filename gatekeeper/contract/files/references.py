@@ -32,7 +32,9 @@ from gatekeeper.contract.prompts.reference import (
     PromptReference,
     locate_prompt,
     read_reference,
+    written_prompt,
 )
+from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.size_limits import (
@@ -135,7 +137,7 @@ class References:
         if isinstance(data, dict):
             items = islice(_items(data.get("fixtures")), MOST_FIXTURE_FILES)
             files = (self._located(item.get("file"), path)[0] for item in items)
-            prompt, _ = _located_prompt(data.get("prompt"), path)
+            prompt, _ = _located_prompt(written_prompt(data), path)
             places = (prompt, *(place for _, place in _steps(data, path)))
             yield from filter(None, (*(place.path for place in places if place), *files))
 
@@ -160,13 +162,14 @@ class References:
             nothing = Sketch(path, None, None, {file}, sound=True, is_contract=False, file=file)
             return replace(nothing, is_prompt=True)
         closure: _Closure = set()
-        place, sound = _located_prompt(data.get("prompt"), path)
+        place, sound = _located_prompt(written_prompt(data), path)
         prompt = str(place) if place else None
+        style = declared_style(data)
         if place is not None and contract.prompt is None:
-            sound &= self._add_prompt(place, data.get("template"), closure)
+            sound &= self._add_prompt(place, style, closure)
         steps = _steps(data, path)
         for _, step in steps:
-            sound &= step is not None and self._add_prompt(step, data.get("template"), closure)
+            sound &= step is not None and self._add_prompt(step, style, closure)
         user = data.get("user")
         if isinstance(user, dict) and "prompt" in user:
             text, found = self._located(user["prompt"], path)

@@ -38,8 +38,9 @@ from gatekeeper.contract.meaning.digests import (
 from gatekeeper.contract.meaning.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.meaning.schemas import contract_schema
 from gatekeeper.contract.models.params import param_problems
+from gatekeeper.contract.prompts.instructions import read_task
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.prompts.reference import locate_prompt
+from gatekeeper.contract.prompts.reference import locate_prompt, written_prompt
 from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.prompts.unfilled_names import require_filled
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
@@ -57,6 +58,7 @@ from gatekeeper.contract.values.definition import (
     Contract,
     Fixture,
     GatePolicy,
+    MessageTemplate,
     Position,
     Prompt,
     SamplingPolicy,
@@ -164,7 +166,8 @@ class _Loading:
         last = self._checks_of(data)
         checks = (*of_steps, *last)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
-        prompt = self._prompt(data.get("prompt"), declared_style(data))
+        prompt = self._prompt(written_prompt(data), declared_style(data))
+        task = read_task(document, self._problems)
         self._require_model_and_params(data, prompt)
         fixtures = with_own_names(fixtures, checks)
         user = read_contract_user(self._revision, document, self._problems)
@@ -179,14 +182,14 @@ class _Loading:
             self._problems += gate_problems(document, fixtures)
         fixtures = read_quarantine(document, fixtures, self._problems)
         if not self._problems and prompt is not None:
-            target = _target(data, prompt, steps)
+            target = _target(data, prompt, steps, task)
             self._problems += chain_problems(document, target, checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(distinct_problems(self._problems))
         contract = Contract(
             name=data["name"],
             path=document.path,
-            target=_target(data, prompt, steps),
+            target=_target(data, prompt, steps, task),
             fixtures=fixtures,
             checks=checks,
             description=data.get("description", ""),
@@ -278,7 +281,8 @@ class _Loading:
             place = locate_prompt(reference, self._document.path)
             return self._read.prompt or load_prompt(self._revision, str(place), style)
         except UnreadableError as error:
-            self._problems.append(unreadable_problem(self._document, ("prompt",), error, reference))
+            key = "prompt" if style != "instructions" else style
+            self._problems.append(unreadable_problem(self._document, (key,), error, reference))
         except ContractError as error:
             self._problems += error.problems
         return None
@@ -386,7 +390,7 @@ class _Loading:
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,
-            **{key: data[key] for key in ("user", "quarantine") if key in data},
+            **{key: data[key] for key in ("user", "quarantine", "task") if key in data},
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
             **({"steps": steps} if steps else {}),
         }
@@ -417,9 +421,12 @@ def _file_digest(fixtures: Sequence[Fixture]) -> str:
     return digest([*rows, clusters] if clusters else rows)
 
 
-def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
+def _target(
+    data: Mapping[str, Any], prompt: Prompt, steps: Steps, task: MessageTemplate | None
+) -> Target:
     params = {**prompt.params, **data.get("params", {})}
-    return Target(prompt, data.get("model") or prompt.model or "", params, steps=steps)
+    model = data.get("model") or prompt.model or ""
+    return Target(prompt, model, params, steps=steps, task=task)
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:

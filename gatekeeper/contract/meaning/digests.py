@@ -150,6 +150,7 @@ def target_meaning(target: Target) -> Any:
         "model": target.model,
         "params": params_meaning(target.params),
         **({"appended": target.appended} if target.appended else {}),
+        **({"task": target.task.content} if target.task else {}),
     }
 
 

@@ -14,6 +14,7 @@ from gatekeeper.contract.prompts.code.constant import (
     has_constant,
     written_constant,
 )
+from gatekeeper.contract.prompts.instructions import instructions_prompt
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
@@ -119,6 +120,8 @@ def parse_prompt(
     Raises UnreadableError and ContractError, as `load_prompt` does.
     """
     place = read_reference(reference)
+    if style == "instructions":
+        return _with_text(instructions_prompt(text, place, allowed))
     if place.constant:
         prompt = _with_text(constant_prompt(text, place, style))
         return replace(prompt, sections=_TEXT_ALONE)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import KeyPath
@@ -76,6 +78,11 @@ def locate_prompt(written: str, from_file: str) -> PromptReference:
     reference = read_reference(written)
     path = locate(reference.path, from_file)
     return PromptReference(path, reference.key, reference.constant)
+
+
+def written_prompt(data: Mapping[str, Any]) -> Any:
+    """Return what a contract's data names as its prompt: `prompt`, or `instructions`."""
+    return data.get("instructions", data.get("prompt"))
 
 
 def prompt_file(reference: str) -> str:

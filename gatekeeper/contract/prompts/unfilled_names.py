@@ -39,7 +39,7 @@ def unfilled_names(contract: Contract) -> Iterator[Problem]:
     unchanged. If the prompt also uses the variable as `{{ name }}`, the braces are intended."""
     known = {name for fixture in contract.fixtures for name in fixture.vars}
     known |= {step.name for step in contract.target.steps}
-    for prompt in contract.target.prompts:
+    for prompt in contract.target.sent:
         yield from _unfilled_in(prompt, known)
 
 
@@ -48,13 +48,13 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
     used = {word for text in (*texts, *prompt.includes.values()) for word in words_in_tags(text)}
     unused = known - used
     is_format = prompt.style == "fstring"
-    for message in prompt.messages:
+    for message in prompt.templates:
         for number, line in enumerate(message.content.split("\n"), start=1):
             for name in dict.fromkeys((_DOUBLED if is_format else _IN_BRACES).findall(line)):
                 if name in unused:
                     what = f"the model gets `{{{name}}}` unchanged, although `{name}` is a variable"
                     fix = (_FIX_OF_DOUBLED if is_format else _FIX).format(name=name)
-                    yield Problem(prompt.path, what, fix, message.line_at(number))
+                    yield Problem(message.path or prompt.path, what, fix, message.line_at(number))
 
 
 def tags_sent(contract: Contract) -> Iterator[Problem]:

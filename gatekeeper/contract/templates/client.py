@@ -226,7 +226,7 @@ def find_role_lines(source: str) -> Sequence[RoleLine]:
 def _as_json(prompt: Prompt) -> Mapping[str, Any]:
     return {
         "path": prompt.path,
-        "messages": [[m.role, m.content, m.line, m.lines] for m in prompt.messages],
+        "messages": [[m.role, m.content, m.line, m.lines, m.path] for m in prompt.messages],
         "includes": prompt.includes,
     }
 

@@ -182,7 +182,7 @@ def _problem(
         place = (getattr(error, "filename", None) or prompt.path, int(syntax_line))
     path, line = place or (prompt.path, 1)
     if path == prompt.path:
-        line = template.line_at(line)
+        path, line = template.path or path, template.line_at(line)
     what, fix = _what_and_fix(error, variables)
     if isinstance(error, RoleLineFault) and error.line is not None:
         line = error.line + template.line - 1

@@ -56,10 +56,10 @@ def new_lines(base: Target, head: Target) -> tuple[NewLine, ...]:
     may send them.
     """
     shown = {prompt.shown_by for target in (base, head) for prompt in target.prompts}
-    before = {line.text for prompt in base.prompts for line in _lines(prompt)}
+    before = {line.text for prompt in base.sent for line in _lines(prompt)}
     return tuple(
         line
-        for prompt in head.prompts
+        for prompt in head.sent
         for line in _lines(prompt)
         if line.text not in before and (shown == {"text"} or not line.in_comment)
     )
@@ -68,7 +68,7 @@ def new_lines(base: Target, head: Target) -> tuple[NewLine, ...]:
 def _lines(prompt: Prompt) -> Iterator[NewLine]:
     for message in prompt.messages:
         for line in _written(message.content):
-            yield line._replace(path=prompt.path, line=message.line_at(line.line))
+            yield line._replace(path=message.path or prompt.path, line=message.line_at(line.line))
     for path, content in prompt.includes.items():
         yield from (line._replace(path=path) for line in _written(content))
 
@@ -134,7 +134,7 @@ def is_same_chain(base: Target, head: Target, renaming: Mapping[str, str]) -> bo
     names = [[step.name for step in target.steps] for target in (base, head)]
     return names[0] == names[1] and all(
         is_same_template(before, now, renaming)
-        for before, now in zip(base.prompts, head.prompts, strict=True)
+        for before, now in zip(base.sent, head.sent, strict=True)
     )
 
 

@@ -20,7 +20,8 @@ RepairAction = Literal["fail", "warn"]
 GateClaim = Literal["both", "fixtures", "inputs"]
 GateSlices = Literal["category"]
 GateMeasure = Literal["pass", "score"]
-TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks"]
+TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks", "instructions"]
+"""`instructions`: the whole text is one system message, and nothing in it is a template."""
 ShownBy = Literal["declared", "file", "text", "comment", "nothing"]
 """What shows a prompt's style: its contract, its file, its text, a comment of Jinja alone (which
 may as well be text), or nothing."""
@@ -97,12 +98,13 @@ class Message:
 class MessageTemplate:
     """One chat message before rendering: `content` is a Jinja template. `line` is the first line of
     its content in the file. `lines` is the file's line of each of its lines, if they do not follow
-    one another there."""
+    one another there. `path` is its file, if that is not the prompt's."""
 
     role: str
     content: str
     line: int
     lines: tuple[int, ...] = ()
+    path: str = ""
 
     def line_at(self, number: int) -> int:
         """Return the file's line of a line of the content, which counts from 1."""
@@ -167,6 +169,13 @@ class Prompt:
         return self.read_as(other.style, other.sections)
 
     @property
+    def templates(self) -> tuple[MessageTemplate, ...]:
+        """Return the messages that have variables by the prompt's style: all but instructions."""
+        if self.style != "instructions":
+            return self.messages
+        return tuple(message for message in self.messages if message.path)
+
+    @property
     def text_lines(self) -> tuple[int, ...]:
         """Return the file's line of each line of `text`; empty for a whole file."""
         if not self.part:
@@ -202,7 +211,8 @@ class Target:
 
     Only this differs between base and head; the rest of a contract evaluates the outputs.
     `appended` is the text that the contract's mode adds to the messages. `steps` run before the
-    prompt, in order, with the same model and parameters.
+    prompt, in order, with the same model and parameters. `task` is the user's message of a contract
+    with `instructions`, which are its prompt.
     """
 
     prompt: Prompt
@@ -210,11 +220,19 @@ class Target:
     params: Mapping[str, Any]
     appended: str = ""
     steps: tuple[PromptStep, ...] = ()
+    task: MessageTemplate | None = None
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         """Every prompt in the order in which they run; the contract's own is the last."""
         return (*(step.prompt for step in self.steps), self.prompt)
+
+    @property
+    def sent(self) -> tuple[Prompt, ...]:
+        """Every prompt with all messages that are sent: the last one with the task."""
+        if self.task is None:
+            return self.prompts
+        return (replace(self.prompt, messages=(*self.prompt.messages, self.task)),)
 
     def prompt_of(self, step: str | None) -> Prompt:
         """Return the prompt of the step of that name; the last prompt if there is no such step."""
@@ -483,4 +501,4 @@ class Contract:
         )
         model = self.own_model or prompt.model or self.target.model
         params = {**prompt.params, **self.own_params}
-        return Target(prompt, model, params, steps=steps)
+        return Target(prompt, model, params, steps=steps, task=self.target.task)

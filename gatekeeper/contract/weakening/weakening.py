@@ -99,6 +99,9 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
     styles = (base.target.prompt.style, head.target.prompt.style)
     if styles[0] != styles[1] and base.template != head.template:
         changes.append(f"template changed from {styles[0]} to {styles[1]}")
+    tasks = [each.target.task.content if each.target.task else None for each in (base, head)]
+    if tasks[0] != tasks[1] and None not in tasks:
+        changes.append("task changed")
     if base.mode != head.mode:
         changes.append(f"mode changed from {base.mode} to {head.mode}")
     return tuple(changes)

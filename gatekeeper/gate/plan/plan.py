@@ -499,7 +499,8 @@ def _evaluations_of_base(
 
 
 def _settings(target: Target) -> str:
-    return canonical([target.model, params_meaning(target.params), target.appended])
+    task = target.task.content if target.task else ""
+    return canonical([target.model, params_meaning(target.params), target.appended, task])
 
 
 def _what_compares(

@@ -57,7 +57,7 @@ class Evidence(NamedTuple):
 
 def declared_style(data: Mapping[str, Any]) -> TemplateStyle | None:
     """Return the style that a contract's data declares; None without one that is known."""
-    written = data.get("template")
+    written = "instructions" if "instructions" in data else data.get("template")
     return next((style for style in get_args(TemplateStyle) if style == written), None)
 
 
