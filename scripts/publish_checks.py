@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import yaml
 from gatekeeper.checks.check import Check, Example
 from gatekeeper.checks.judges.presets import PRESETS
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.values.trial import Completion
+from gatekeeper.contract.values.trial import Completion, Turn
 
 PAGE = Path(__file__).parents[1] / "docs" / "checks.md"
 OTHER_TOOLS: list[dict[str, Any]] = yaml.safe_load(
@@ -194,11 +195,23 @@ def _answer(answer: str | Completion) -> str:
         for field in fields(answer)
         if getattr(answer, field.name) != getattr(bare, field.name)
     }
-    calls = said.pop("tool_calls", ())
-    shown = [f"calls {call.name} with {call.arguments}" for call in calls]
+    turns = said.pop("turns", ()) or (
+        Turn("", Completion("", tool_calls=said.pop("tool_calls", ()))),
+    )
+    shown = [text for turn in turns for text in _turn(turn)]
     users = [a.completion.text for a in said.pop("users", ()) if a.completion]
     shown += [f"the user answered {_one_line(users[-1])}"] if users else []
     return ", ".join([*shown, *(f"{name} {_one_line(value)}" for name, value in said.items())])
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    """Yield what a step of the model did, and what it changed."""
+    for call, result in zip_longest(turn.completion.tool_calls, turn.results):
+        kind = "error" if result and result.is_error else "answer"
+        got = f" and gets the {kind} {_one_line(result.text)}" if result else ""
+        yield f"calls {call.name} with {call.arguments}{got}"
+    if turn.state is not None:
+        yield f"leaves the state {turn.state}"
 
 
 def _one_line(value: Any) -> str:

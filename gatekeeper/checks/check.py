@@ -33,11 +33,11 @@ class Finding:
 
 PASSED = Finding(passed=True)
 
-DIRECTIONS = ("up", "down", "down if written", "subset", "change")
+DIRECTIONS = ("up", "down", "up if written", "down if written", "subset", "change")
 """How a change of a parameter weakens its check: `x-looser` in the parameter's schema. `up` and
-`down` are of a bound, which is weakest without a value; without a value of `down if written`, the
-bound is another. A list that must be found is weaker as a `subset`. Of other parameters, any
-`change` may weaken; this is so without `x-looser`, which only numbers need."""
+`down` are of a bound, which is weakest without a value; if this counts only `if written`, the check
+without a value means something else. A list that must be found is weaker as a `subset`. Of other
+parameters, any `change` may weaken; this is so without `x-looser`, which only numbers need."""
 
 
 def failed(message: str) -> Finding:

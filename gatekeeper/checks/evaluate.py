@@ -33,6 +33,7 @@ from gatekeeper.checks.step_views import (
     refusal,
     renamed_steps,
 )
+from gatekeeper.contract.calls.calls import ends_turn
 from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
@@ -51,6 +52,7 @@ from gatekeeper.contract.values.definition import (
 from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.contract.values.trial import Arm, CheckResult, Request, Sample, Trial
 from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sampling.conversations import join_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +85,24 @@ class TurnCheck:
         return forecast_of(self.check, sample)
 
     def _answer(self, sample: Sample) -> Sample | None:
-        """Return the sample as if the conversation ended with this answer."""
-        if self.turn == self.turns:
-            return sample
-        answers = sample.completion.turns if sample.completion else ()
-        if self.turn > len(answers):
+        """Return the sample as if the conversation ended with this answer; its own steps are those
+        since the answer before."""
+        turns, request = sample.completion.turns if sample.completion else (), sample.trial.request
+        if not turns:
+            return sample if self.turn == self.turns else None
+        ends = [at for at, turn in enumerate(turns) if ends_turn(request, turn)]
+        first = (-1, *ends)[self.turn - 1] + 1 if self.turn <= len(ends) + 1 else len(turns)
+        last = ends[self.turn - 1] if self.turn <= len(ends) else len(turns) - 1
+        if first > last:
             return None
-        completion, trial = answers[self.turn - 1].completion, sample.trial
-        # Every later answer adds itself and a message of the user.
-        later = 2 * (len(answers) - self.turn)
-        messages = trial.request.messages[: len(trial.request.messages) - later]
-        trial = replace(trial, request=replace(trial.request, messages=messages))
-        return replace(
-            sample,
-            trial=trial,
-            completion=completion,
-            output=completion.text,
-            repairs=(),
-            ledger=(),
-        )
+        state = next((t.state for t in turns[last::-1] if t.state is not None), None)
+        own = join_turns((*turns[first:last], replace(turns[last], state=state)))
+        if self.turn == self.turns:
+            return replace(sample, completion=own)
+        later = sum(2 if ends_turn(request, t) else 1 + len(t.results) for t in turns[last:-1])
+        messages = request.messages[: len(request.messages) - later]
+        trial = replace(sample.trial, request=replace(request, messages=messages))
+        return replace(sample, trial=trial, completion=own, output=own.text, repairs=(), ledger=())
 
 
 @dataclass(frozen=True, slots=True)

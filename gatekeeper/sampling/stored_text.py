@@ -43,11 +43,7 @@ def stored_completion(completion: Completion) -> Completion:
     if fingerprint is not None and len(fingerprint) > MOST_OF_FINGERPRINT:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
     if completion.turns:
-        # The conversation is over, so nothing goes back to the provider.
-        turns = (
-            replace(t, completion=replace(stored_completion(t.completion), opaque=None))
-            for t in completion.turns
-        )
+        turns = (replace(t, completion=stored_completion(t.completion)) for t in completion.turns)
         completion = replace(completion, turns=tuple(turns))
     if completion.users:
         users = (

@@ -18,7 +18,7 @@ from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import OwnChecks, Policy
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial, Turn
 
 FIXTURE = "example"
 
@@ -73,9 +73,22 @@ def answered(example: Example, answer: str | Completion) -> Sample:
 
 def answered_text(example: Example, text: str) -> Sample:
     """Return the sample of an answer like the one that passes, with another text, and with this
-    text as the arguments of its tool calls."""
+    text in its tool calls, in their results and in the state."""
     passes = example.passes
     if isinstance(passes, str):
         return answered(example, text)
-    calls = tuple(replace(call, arguments=text) for call in passes.tool_calls)
-    return answered(example, replace(passes, text=text, tool_calls=calls))
+    said = replace(
+        _calling(passes, text), text=text, turns=tuple(_turn(t, text) for t in passes.turns)
+    )
+    return answered(example, said)
+
+
+def _calling(completion: Completion, arguments: str) -> Completion:
+    calls = tuple(replace(call, arguments=arguments) for call in completion.tool_calls)
+    return replace(completion, tool_calls=calls)
+
+
+def _turn(turn: Turn, text: str) -> Turn:
+    results = tuple(replace(result, text=text) for result in turn.results)
+    state = None if turn.state is None else json.dumps(text)
+    return replace(turn, completion=_calling(turn.completion, text), results=results, state=state)

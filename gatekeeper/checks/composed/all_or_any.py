@@ -23,7 +23,8 @@ from gatekeeper.checks.composed.inner_checks import (
 )
 
 
-def _all(found: Found) -> Finding:
+def combine_all(found: Found) -> Finding:
+    """Return the finding of checks that must all pass."""
     scores = known_scores(found)
     score = min(scores) if scores else None
     failing = sum(finding.passed is False for _, finding in found)
@@ -60,7 +61,7 @@ ALL_OF = _check(
 All of the given checks pass. The message names those that fail, and the lowest of their
 scores counts.
 """,
-    _all,
+    combine_all,
     Example(
         "{type: all_of, name: short apology, checks: "
         "[{type: contains, value: sorry, ignore_case: true}, {type: length, max: 80}]}",

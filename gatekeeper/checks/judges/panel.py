@@ -13,7 +13,7 @@ from gatekeeper.checks.judges.verdict import AnswerForm
 from gatekeeper.checks.reading.output import quote
 from gatekeeper.contract.checks.judge_settings import answer_to
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Message, ToolCall
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Vote
 
 Decide = Literal["majority", "unanimous"]
@@ -137,8 +137,25 @@ def _advice(question: Request) -> str:
 def written_calls(sample: Sample) -> str:
     """Return the tool calls of the answer as JSON for judges; nothing if there is no call."""
     calls = sample.completion.tool_calls if sample.completion else ()
-    made = [{"name": call.name, "arguments": call.arguments} for call in calls]
-    return json.dumps(made, ensure_ascii=False) if made else ""
+    return json.dumps(_shown_calls(calls), ensure_ascii=False) if calls else ""
+
+
+def _shown_calls(calls: Sequence[ToolCall]) -> list[dict[str, str]]:
+    return [{"name": call.name, "arguments": call.arguments} for call in calls]
+
+
+def written_transcript(sample: Sample) -> str:
+    """Return what was said before the output, one message a line, as JSON: no text can end its
+    message and begin another one. The instructions of the prompt are left out, because they show
+    which arm it is."""
+    lines = []
+    for message in sample.trial.request.messages:
+        if message.role not in ("system", "developer"):
+            shown: dict[str, Any] = {"role": message.role, "content": message.content}
+            if message.calls:
+                shown["calls"] = _shown_calls(message.calls)
+            lines.append(json.dumps(shown, ensure_ascii=False))
+    return "\n".join(lines)
 
 
 def too_long(characters: int, most: int) -> Finding:

@@ -64,11 +64,11 @@ class Prefer:
     def __init__(self, params: Parameters, files: Files) -> None:
         preset = PRESETS["prefer"]
         require_own("prefer", preset, params)
-        for name in ("pass", "choices", "scale"):
+        for name in ("pass", "choices", "scale", "transcript"):
             if name in params:
                 raise ParameterError(
                     f"`judge: prefer` does not use `{name}`",
-                    "remove this parameter; the verdicts are always A, B or tie",
+                    "remove this parameter; the verdicts on two last answers are A, B or tie",
                 )
         given = {"criteria": DEFAULT_CRITERIA, **params}
         path = params.get("prompt", "prefer.md")

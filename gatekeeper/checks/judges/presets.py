@@ -89,6 +89,9 @@ _ONE_RULE = (
 )
 """The choices of `complies` with the parameter `rule`."""
 
+_ADDED = {"rule": "complies_rule", "transcript": "transcript"}
+"""The file that is added to the prompt of a judge with the parameter."""
+
 OWN = ("criteria", "tone", "context", "question", "reference", "instructions", "rule")
 """Every parameter that only some kinds of judges have."""
 
@@ -105,9 +108,11 @@ def preset_prompt(name: str) -> str:
     return (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
 
 
-def rule_prompt() -> str:
-    """Return what the prompt of `complies` says in addition about the parameter `rule`."""
-    return preset_prompt("complies_rule")
+def added_prompts(params: Parameters) -> dict[str, str]:
+    """Return what the prompt says in addition about parameters that are set."""
+    return {
+        f"{name}_prompt": preset_prompt(file) for name, file in _ADDED.items() if params.get(name)
+    }
 
 
 def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, str]:
@@ -141,8 +146,8 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
 def filled_prompt(
     text: str, preset: Preset, params: Parameters, form: AnswerForm, path: str
 ) -> str:
-    """Return the prompt with its placeholders filled, and with what it says about one rule and
-    about data."""
+    """Return the prompt with its placeholders filled, and with what it says about one rule, the
+    transcript and data."""
     values = {name: str(params[name]) for name in ("criteria", "tone") if name in params}
     values["choices"] = form.listed
     found = set(_PLACEHOLDER.findall(text))
@@ -159,7 +164,7 @@ def filled_prompt(
             f"`{path}` does not use `{unused[0]}`", f"write {{{{ {unused[0]} }}}} into the file"
         )
     filled = _PLACEHOLDER.sub(lambda match: values[match[1]], text)
-    parts = [filled, *([rule_prompt()] if "rule" in params else [])]
+    parts = [filled, *added_prompts(params).values()]
     return "\n\n".join([*(part.rstrip() for part in parts), DATA_RULES])
 
 

@@ -16,7 +16,8 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.contract.values.trial import Completion, Sample
+from gatekeeper.checks.tools.tool_call import calling
+from gatekeeper.contract.values.trial import Completion, Sample, Turn
 from gatekeeper.numbers import dollars, milliseconds
 
 
@@ -93,6 +94,26 @@ If the time is unknown, the check is undetermined. For the 95th percentile, use 
         "{type: latency, max_ms: 4000}",
         Completion("Yes.", latency_ms=800),
         Completion("Yes.", latency_ms=4100),
+    ),
+)
+_CALLING, _LAST = Turn("", calling(("find_order", "{}"))), Turn("", Completion("Yes."))
+STEPS = _check(
+    """
+The model gave at most `max` answers: those that call tools, and the last one.
+
+The contract's [`max_steps`](agents.md) ends a longer run, this check makes it fail. To limit the
+calls, use [tool_call](#tool_call).
+""",
+    ("max", "The most answers that pass."),
+    lambda completion: len(completion.turns) or 1,
+    (
+        "the number of answers is not known",
+        lambda most, steps: f"expected at most {most:g} steps; the model took {steps}",
+    ),
+    Example(
+        "{type: steps, max: 2}",
+        Completion("Yes.", turns=(_CALLING, _LAST)),
+        Completion("Yes.", turns=(_CALLING, _CALLING, _LAST)),
     ),
 )
 TTFT = _check(

@@ -1,20 +1,20 @@
-"""The answer calls the required tools, with the required arguments and in the required order, or
+"""The model calls the required tools, with the required arguments, so often and in this order, or
 calls no tool.
 
-All parameters that you set must hold. With `tool` and `arguments` or `schema`, one call of the tool
-must have these arguments; arguments that you do not name may be anything. If `allowed` is a
-mapping, the arguments of every call must be valid under the JSON Schema for its tool. Malformed or
-cut-off arguments never pass. An answer with calls needs no text.
-
-The model can only call what [`params.tools`](models.md#tool-calls) offers. For several calls, write
-several checks.
+The check sees all calls of the sample, also those of earlier steps if [tools are
+answered](agents.md). All parameters that you set must hold. `tool` must be called once at least, or
+from `min` to `max` times; `max: 0` forbids it. With `arguments` or `schema`, only calls with these
+arguments count; arguments that you do not name may be anything. If `allowed` is a mapping, the
+arguments of every call must be valid under the JSON Schema for its tool. Malformed or cut-off
+arguments never pass. An answer with calls needs no text.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatekeeper import numbers
 from gatekeeper.checks.check import (
@@ -31,6 +31,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.reading.output import NotJson, parse_json, quote, same_json
 from gatekeeper.checks.values import json_schema
+from gatekeeper.contract.calls.trajectory import trajectory
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import Completion, Sample
 
@@ -45,7 +46,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     requirements = list(_requirements(params, files))
 
     def evaluate(sample: Sample) -> Finding:
-        calls = sample.completion.tool_calls if sample.completion else ()
+        calls = tuple(answered.call for answered in trajectory(sample).calls)
         findings = [requirement(sample, calls) for requirement in requirements]
         for passed in (False, None):
             for finding in findings:
@@ -68,25 +69,35 @@ def _require_sense(params: Parameters) -> None:
         raise ParameterError(
             "`none: false` requires nothing", "write `none: true`, or `tool: NAME`"
         )
-    for name in ("arguments", "schema"):
-        if name in params and "tool" not in params:
-            raise ParameterError(f"`{name}` needs `tool`", "name the tool in `tool`")
+    for name, needed in _NEEDS.items():
+        if name in params and needed not in params:
+            raise ParameterError(f"`{name}` needs `{needed}`", f"add `{needed}`")
+    least, most = params.get("min"), params.get("max")
+    if least == 0 and most is None:
+        raise ParameterError("`min: 0` without `max` requires nothing", "write `max`, or remove it")
+    if least is not None and most is not None and least > most:
+        raise ParameterError(f"`min` {least} is more than `max` {most}", "swap them")
+
+
+_NEEDS = {"arguments": "tool", "schema": "tool", "match": "order"}
 
 
 def _requirements(params: Parameters, files: Files) -> list[_Requirement]:
     found: list[_Requirement] = []
     if params.get("none"):
         found.append(_none)
-    if "tool" in params:
+    if params.keys() & {"tool", "min", "max"}:
         tests = []
         if "arguments" in params:
             tests.append(_has_arguments(params["arguments"]))
         if "schema" in params:
             validate = json_schema.CHECK.prepare({"schema": params["schema"]}, files)
             tests.append(_conforms(validate))
-        found.append(_called(params["tool"], tests))
+        most = params.get("max")
+        least = params.get("min", 1 if most is None else 0)
+        found.append(_called(_Wanted(params.get("tool"), tests), least, most))
     if "order" in params:
-        found.append(_in_order(params["order"]))
+        found.append(_in_order(params["order"], params.get("match", "in_order")))
     if "allowed" in params:
         allowed = params["allowed"]
         found.append(_only(frozenset(allowed)))
@@ -105,16 +116,21 @@ def _none(_sample: Sample, calls: _Calls) -> Finding:
     return failed(f"expected no tool call; got {_names(calls)}") if calls else PASSED
 
 
-def _parallel(_sample: Sample, calls: _Calls) -> Finding:
-    if len(calls) > 1:
+def _parallel(sample: Sample, calls: _Calls) -> Finding:
+    if _most_at_once(sample) > 1:
         return PASSED
     return failed(f"expected several tool calls in one answer; got {_names(calls)}")
 
 
-def _at_most_one(_sample: Sample, calls: _Calls) -> Finding:
-    if len(calls) < 2:
+def _at_most_one(sample: Sample, calls: _Calls) -> Finding:
+    if _most_at_once(sample) < 2:
         return PASSED
     return failed(f"expected at most one tool call in an answer; got {_names(calls)}")
+
+
+def _most_at_once(sample: Sample) -> int:
+    steps = Counter(answered.step for answered in trajectory(sample).calls)
+    return max(steps.values(), default=0)
 
 
 def _only(allowed: frozenset[str]) -> _Requirement:
@@ -144,40 +160,93 @@ def _all_conform(validators: Mapping[str, SampleEvaluator]) -> _Requirement:
     return requirement
 
 
-def _in_order(names: Sequence[str]) -> _Requirement:
+def _in_order(names: Sequence[str], match: str) -> _Requirement:
+    wanted = ", ".join(f"`{name}`" for name in names)
+    expected = _ORDERS[match].format(wanted)
+
     def requirement(_sample: Sample, calls: _Calls) -> Finding:
-        left = iter(call.name for call in calls)
-        # Each name is looked for after the one before.
-        if all(name in left for name in names):
-            return PASSED
-        wanted = ", ".join(f"`{name}`" for name in names)
-        return failed(f"expected calls of {wanted} in this order; got {_names(calls)}")
+        called = [call.name for call in calls]
+        left = iter(called)
+        same = {
+            "exact": called == list(names),
+            # Each name is looked for after the one before.
+            "in_order": all(name in left for name in names),
+            "any_order": Counter(names) <= Counter(called),
+        }[match]
+        return PASSED if same else failed(f"expected {expected}; got {_names(calls)}")
 
     return requirement
 
 
-def _called(name: str, tests: Sequence[Callable[[Sample, ToolCall], Finding]]) -> _Requirement:
+_ORDERS = {
+    "in_order": "calls of {} in this order",
+    "exact": "exactly the calls {} in this order",
+    "any_order": "calls of {} in any order",
+}
+
+
+class _Wanted(NamedTuple):
+    """Calls that are counted: of the tool, if it is named, and those that pass the tests."""
+
+    tool: str | None
+    tests: Sequence[Callable[[Sample, ToolCall], Finding]]
+
+    def __str__(self) -> str:
+        of = f" of `{self.tool}`" if self.tool else ""
+        return of + (" with these arguments" if self.tests else "")
+
+    def examine(self, sample: Sample, call: ToolCall) -> Finding:
+        findings = (test(sample, call) for test in self.tests)
+        return next((finding for finding in findings if not finding.passed), PASSED)
+
+
+def _called(wanted: _Wanted, least: int, most: int | None) -> _Requirement:
     def requirement(sample: Sample, calls: _Calls) -> Finding:
-        candidates = [call for call in calls if call.name == name]
-        if not candidates:
-            said = "" if calls or not sample.output.strip() else f" and {quote(sample.output)}"
-            return failed(f"expected a call of `{name}`; got {_names(calls)}{said}")
-        worst = PASSED
-        for call in candidates:
-            findings = [test(sample, call) for test in tests]
-            wrong = next((finding for finding in findings if not finding.passed), None)
-            if wrong is None:
-                return PASSED
-            # A call that could not be examined may be the right one.
-            worst = wrong if worst.passed or wrong.passed is None else worst
-        return replace(worst, message=f"`{name}`: {worst.message}")
+        candidates = [call for call in calls if wanted.tool in (None, call.name)]
+        findings = [wanted.examine(sample, call) for call in candidates]
+        passing = sum(finding.passed is True for finding in findings)
+        unclear = [finding for finding in findings if finding.passed is None]
+        # Nobody knows which arguments a malformed call would have had.
+        forbidden = passing + sum(
+            not finding.passed and not isinstance(read_arguments(call), dict)
+            for call, finding in zip(candidates, findings, strict=True)
+        )
+        if most is not None and forbidden > most:
+            return failed(f"expected {_at_most(most, wanted)}; got {forbidden}")
+        if passing + len(unclear) < least:
+            return _too_few(wanted, least, passing, findings, sample, calls)
+        if passing < least or (most is not None and passing + len(unclear) > most):
+            return replace(unclear[0], message=f"`{wanted.tool}`: {unclear[0].message}")
+        return PASSED
 
     return requirement
+
+
+def _at_most(most: int, wanted: _Wanted) -> str:
+    return f"at most {numbers.count(most, 'call')}{wanted}" if most else f"no call{wanted}"
+
+
+def _too_few(
+    wanted: _Wanted,
+    least: int,
+    passing: int,
+    findings: Sequence[Finding],
+    sample: Sample,
+    calls: _Calls,
+) -> Finding:
+    """Return the finding for too few calls; it says what is wrong with one, if one is enough."""
+    wrong = next((finding for finding in findings if not finding.passed), None)
+    if least == 1 and wrong:
+        return replace(wrong, message=f"`{wanted.tool}`: {wrong.message}")
+    if least == 1:
+        said = "" if calls or not sample.output.strip() else f" and {quote(sample.output)}"
+        return failed(f"expected a call{wanted}; got {_names(calls)}{said}")
+    return failed(f"expected at least {numbers.count(least, 'call')}{wanted}; got {passing}")
 
 
 def _has_arguments(wanted: Parameters) -> Callable[[Sample, ToolCall], Finding]:
     def test(_sample: Sample, call: ToolCall) -> Finding:
-        given = parse_json(_written(call))
+        given = read_arguments(call)
         if isinstance(given, NotJson):
             return failed(f"the arguments of the call are {given.message}")
         if not isinstance(given, dict):
@@ -199,6 +268,11 @@ def _conforms(validate: SampleEvaluator) -> Callable[[Sample, ToolCall], Finding
     return test
 
 
+def read_arguments(call: ToolCall) -> Any | NotJson:
+    """Return the arguments of a call, which should be a mapping."""
+    return parse_json(_written(call))
+
+
 def _written(call: ToolCall) -> str:
     """Return the arguments as JSON: some providers write nothing if there are none."""
     return call.arguments if call.arguments.strip() else "{}"
@@ -208,7 +282,8 @@ def _names(calls: _Calls) -> str:
     return numbers.some([quote(call.name, 60) for call in calls], _SHOWN) or "no tool call"
 
 
-def _answer(*calls: tuple[str, str]) -> Completion:
+def calling(*calls: tuple[str, str]) -> Completion:
+    """Return an answer of an example, with these calls."""
     return Completion("", tool_calls=tuple(ToolCall(*call) for call in calls))
 
 
@@ -219,7 +294,21 @@ CHECK = Check(
         tool={
             "type": "string",
             "minLength": 1,
-            "description": "The name of a tool that must be called.",
+            "description": "The name of the tool whose calls count.",
+        },
+        min={
+            "x-looser": "down",
+            "type": "integer",
+            "minimum": 0,
+            "description": (
+                "How many calls there must be at least: by default 1, and 0 if `max` is set."
+            ),
+        },
+        max={
+            "x-looser": "up if written",
+            "type": "integer",
+            "minimum": 0,
+            "description": "How many calls there may be at most. Without `tool`, all calls count.",
         },
         arguments={
             "type": "object",
@@ -236,6 +325,14 @@ CHECK = Check(
                 "between them."
             ),
         },
+        match={
+            "enum": [*_ORDERS],
+            "default": "in_order",
+            "description": (
+                "How `order` is compared: `in_order`, `any_order`, or `exact` if there may be no "
+                "other call."
+            ),
+        },
         allowed={
             "type": ["array", "object"],
             "items": {"type": "string"},
@@ -249,11 +346,13 @@ CHECK = Check(
         },
         parallel={
             "type": "boolean",
-            "description": "True if several calls are required, false if at most one is allowed.",
+            "description": (
+                "True if one answer must have several calls, false if each may have one at most."
+            ),
         },
         none={
             "type": "boolean",
-            "description": "True if the answer must not contain a tool call.",
+            "description": "True if no tool may be called.",
         },
     ),
     _prepare,
@@ -262,30 +361,35 @@ CHECK = Check(
     examples=(
         Example(
             '{type: tool_call, tool: get_weather, arguments: {city: "{{ city }}"}}',
-            _answer(("get_weather", '{"city": "Paris", "unit": "C"}')),
-            _answer(("get_weather", '{"city": "London"}')),
+            calling(("get_weather", '{"city": "Paris", "unit": "C"}')),
+            calling(("get_weather", '{"city": "London"}')),
             vars={"city": "Paris"},
         ),
         Example(
             "{type: tool_call, tool: refund, schema: "
             "{required: [amount], properties: {amount: {type: number, maximum: 100}}}}",
-            _answer(("refund", '{"amount": 20}')),
-            _answer(("refund", '{"amount": 2000}')),
+            calling(("refund", '{"amount": 20}')),
+            calling(("refund", '{"amount": 2000}')),
         ),
         Example(
-            "{type: tool_call, order: [find_order, refund], allowed: [find_order, refund]}",
-            _answer(("find_order", '{"id": 7}'), ("refund", '{"id": 7}')),
-            _answer(("refund", '{"id": 7}'), ("find_order", '{"id": 7}')),
+            "{type: tool_call, order: [find_order, refund], match: exact}",
+            calling(("find_order", '{"id": 7}'), ("refund", '{"id": 7}')),
+            calling(("refund", '{"id": 7}'), ("find_order", '{"id": 7}')),
+        ),
+        Example(
+            "{type: tool_call, tool: refund, max: 1}",
+            calling(("refund", '{"id": 7}')),
+            calling(("refund", '{"id": 7}'), ("refund", '{"id": 8}')),
         ),
         Example(
             "{type: tool_call, allowed: {refund: {required: [amount]}, stop: true}}",
-            _answer(("refund", '{"amount": 20}'), ("stop", "{}")),
-            _answer(("refund", '{"amount": 20}'), ("refund", "{}")),
+            calling(("refund", '{"amount": 20}'), ("stop", "{}")),
+            calling(("refund", '{"amount": 20}'), ("refund", "{}")),
         ),
         Example(
             "{type: tool_call, none: true}",
             "Which city do you mean?",
-            _answer(("get_weather", "{}")),
+            calling(("get_weather", "{}")),
         ),
     ),
 )

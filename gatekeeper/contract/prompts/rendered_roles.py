@@ -46,8 +46,7 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
 
     Only for a prompt file with role lines, or one that would have some after rendering.
     """
-    has_no_roles = prompt.part or prompt.style == "instructions" or not prompt.allowed.roles
-    if has_no_roles or prompt_kind(prompt.path) != "sectioned":
+    if prompt.part or prompt_kind(prompt.path) != "sectioned" or not prompt.allowed.roles:
         return []
     dialogue = has_roles(prompt.text, prompt.path, prompt.allowed)
     candidates: list[_Candidate] = []

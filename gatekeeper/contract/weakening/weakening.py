@@ -454,13 +454,13 @@ def _is_looser(direction: str, before: Any, now: Any) -> bool | None:
     if direction == "change":
         return None
     if MISSING in (before, now):
-        return now is MISSING if direction != "down if written" else None
+        return None if direction.endswith("if written") else now is MISSING
     if direction == "subset":
         lists = isinstance(before, list) and isinstance(now, list)
         return not {*map(canonical, before)} <= {*map(canonical, now)} if lists else None
     if not is_number(before) or not is_number(now):
         return None
-    return bool(now > before) is (direction == "up")
+    return bool(now > before) is direction.startswith("up")
 
 
 def _content(spec: CheckSpec, value: Any) -> Any:

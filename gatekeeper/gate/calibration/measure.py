@@ -103,6 +103,13 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
             f"no check of {contract.name} uses a judge, so there is nothing to calibrate"
         )
     names = ", ".join(judges)
+    for name, judge in judges.items():
+        if any(s.params.get("transcript") for s in (judge.check, *judge.check.parts)):
+            raise UsageError(
+                f"the check `{name}` grades whole conversations, which labels do not hold, so its "
+                "judge cannot be calibrated; remove `transcript`, or move the check to another "
+                "contract"
+            )
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.checks.judged_check import judge_models_of
-from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt, rule_prompt
+from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, added_prompts, preset_prompt
 from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.contract.checks.judge_calibration import JudgeIdentity
 from gatekeeper.contract.policies.policy import POLICY_PATH, JudgePolicy, Policy
@@ -57,8 +57,8 @@ def _built_in_prompt(spec: CheckSpec) -> dict[str, str]:
     name = spec.params.get("judge")
     if spec.type != "judge" or name not in PRESETS or "prompt" in spec.params:
         return {}
-    of_rule = {"rule_prompt": rule_prompt()} if "rule" in spec.params else {}
-    return {"prompt": preset_prompt(name), "data_rules": DATA_RULES, **of_rule}
+    added = added_prompts(spec.params)
+    return {"prompt": preset_prompt(name), "data_rules": DATA_RULES, **added}
 
 
 def matching_calibrations(

@@ -18,6 +18,7 @@ from gatekeeper.contract.formats.reader import keys
 from gatekeeper.contract.formats.rows import Check, Row, not_run, row, table
 from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.syntax.parsing import PythonFunction
+from gatekeeper.contract.syntax.schema import is_number
 
 _SHOWN = 60
 _TAGS = (
@@ -261,6 +262,106 @@ def _tool_call_f1(assertion: Assertion) -> Check:
     return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
 
 
+def _named_tool(assertion: Assertion, matcher: Any) -> str:
+    """Return the tool of a matcher, which is a text or has a `name` or `pattern`."""
+    if isinstance(matcher, Mapping):
+        if matcher.get("type") not in (None, "tool"):
+            raise assertion.cannot("gatekeeper counts tool calls, and no other steps of a trace")
+        matcher = matcher.get("pattern") or matcher.get("name")
+    if not isinstance(matcher, str) or not matcher.strip():
+        raise assertion.node.problem("`value` names no tool", "write the name of a tool")
+    name = assertion.literal(matcher)
+    if set(name) & set("*?"):
+        raise assertion.cannot("gatekeeper compares the whole names of tools, without wildcards")
+    return name
+
+
+def _tool_used(assertion: Assertion) -> Check:
+    """Require a call of each tool of a list, or so many calls of one."""
+    value = assertion.raw()
+    if isinstance(value, Mapping):
+        check: Check = {"type": "tool_call", "tool": _named_tool(assertion, value)}
+        return assertion.of_whole({**check, **_bounds(assertion, {"min": 1, **value})})
+    written = value if isinstance(value, list) else [value]
+    names = dict.fromkeys(_named_tool(assertion, name) for name in written)
+    if not 0 < len(names) <= _MOST_TOOLS:
+        raise assertion.cannot(f"the list must name 1 to {_MOST_TOOLS} tools")
+    checks = [{"type": "tool_call", "tool": name} for name in names]
+    # With `not-`, none of them may be called.
+    inverted = assertion.node.get("type") != assertion.kind
+    kind = "any_of" if inverted else "all_of"
+    return assertion.of_whole({"type": kind, "name": assertion.kind, "checks": checks})
+
+
+def _bounds(assertion: Assertion, value: Mapping[str, Any]) -> Check:
+    """Return `min` and `max`. Raises CannotRunError if every count passes, or none."""
+    given = {name: value.get(name) for name in ("min", "max")}
+    if all(number is None for number in given.values()):
+        raise assertion.node.problem("`value` has no `min` or `max`", "write {type: tool, max: 5}")
+    if any(not (n is None or (is_number(n) and float(n).is_integer())) for n in given.values()):
+        raise assertion.node.problem("`min` and `max` must be whole numbers", "write {max: 5}")
+    least, most = given["min"] or 0, given["max"]
+    if (least <= 0 and most is None) or (most is not None and most < max(least, 0)):
+        raise assertion.cannot("with these bounds, every number of calls passes, or none does")
+    bounds = {"min": max(int(least), 0)} if given["min"] is not None else {}
+    return bounds if most is None else {**bounds, "max": int(most)}
+
+
+def _tool_sequence(assertion: Assertion) -> Check:
+    """Compare the order of all calls, or look for it among them."""
+    value = assertion.raw()
+    mode, steps = "in_order", value
+    if isinstance(value, Mapping):
+        mode, steps = value.get("mode", "in_order"), value.get("steps")
+    if not isinstance(steps, list) or not steps:
+        raise assertion.node.problem("`value` has no steps", "write a list of tools")
+    order = [_named_tool(assertion, step) for step in steps]
+    match = "exact" if mode == "exact" else "in_order"
+    return assertion.of_whole({"type": "tool_call", "order": order, "match": match})
+
+
+def _tool_arguments(assertion: Assertion) -> Check:
+    """Look for a call with these arguments, or with no others."""
+    value = assertion.raw()
+    wanted = value.get("args", value.get("arguments")) if isinstance(value, Mapping) else None
+    if wanted is None:
+        raise assertion.node.problem("`value` has no `args`", "write {name: TOOL, args: {…}}")
+    if value.get("defaults") or value.get("ignore"):
+        raise assertion.cannot("gatekeeper leaves out no argument by `defaults` or `ignore`")
+    schema = {"const": wanted} if value.get("mode") == "exact" else _has_at_least(wanted)
+    check: Check = {"type": "tool_call", "tool": _named_tool(assertion, value)}
+    return assertion.of_whole({**check, "schema": as_parameter(schema)})
+
+
+def _has_at_least(wanted: Any) -> Mapping[str, Any]:
+    """Return the schema of a value that has what the wanted one has, and maybe more keys."""
+    if isinstance(wanted, list):
+        items = [_has_at_least(item) for item in wanted]
+        return {"type": "array", "prefixItems": items, "minItems": len(items), "items": False}
+    if not isinstance(wanted, Mapping):
+        return {"const": wanted}
+    properties = {str(key): _has_at_least(item) for key, item in wanted.items()}
+    return {"type": "object", "required": [*properties], "properties": properties}
+
+
+def _step_count(assertion: Assertion) -> Check:
+    """Count the calls of tools, or of one tool."""
+    value = assertion.raw()
+    if not isinstance(value, Mapping):
+        raise assertion.node.problem("`value` is no mapping", "write {type: tool, max: 5}")
+    if value.get("type") != "tool":
+        raise assertion.cannot("the steps of a trace are not recorded; count calls by `type: tool`")
+    named = "pattern" in value or "name" in value
+    check: Check = {"tool": _named_tool(assertion, value)} if named else {}
+    return assertion.of_whole({"type": "tool_call", **check, **_bounds(assertion, value)})
+
+
+def _goal(assertion: Assertion) -> str:
+    value = assertion.raw()
+    goal = value.get("goal") if isinstance(value, Mapping) else value
+    return f"The assistant achieves this goal: {assertion.text(goal or '')}"
+
+
 def _python(assertion: Assertion) -> Check:
     """Call a function of a file of the repository, if it fits the rules of `python:` checks."""
     value = assertion.node.get("value")
@@ -328,11 +429,8 @@ def _similar(assertion: Assertion) -> Check:
     return checks[0] if len(checks) == 1 else {"type": "any_of", "checks": checks}
 
 
-_AGENTS = "gatekeeper does not run agents and does not record traces of agents"
-_TOOLS = (
-    f"{_AGENTS}; to test the tool calls of one answer, write a gatekeeper contract with a "
-    "check `tool_call`"
-)
+_TRACES = "gatekeeper reads answers and tool calls, and records no traces"
+_OF_TOOL = keys("name pattern type min max")
 _RETRIEVER = (
     "this assertion type evaluates a retriever, but gatekeeper takes the context from the test"
 )
@@ -380,6 +478,17 @@ ROWS: Mapping[str, Row] = table(
         _valid_call, marks={IGNORES_NOT},
     ),
     row("tool-call-f1", _tool_call_f1),
+    row("trajectory:tool-used", _tool_used, keys=_OF_TOOL),
+    row("trajectory:tool-sequence", _tool_sequence, keys=keys("mode steps")),
+    row(
+        "trajectory:tool-args-match", _tool_arguments,
+        keys=keys("name pattern type args arguments mode defaults ignore"),
+    ),
+    row("trajectory:step-count", _step_count, keys=_OF_TOOL),
+    row(
+        "trajectory:goal-success", "judge rubric", criteria=_goal, transcript=True, model=_JUDGE,
+        keys=keys("goal"),
+    ),
     row("python", _python),
     row("llm-rubric g-eval", "judge rubric", criteria=_criteria, model=_JUDGE),
     row(
@@ -420,12 +529,7 @@ ROWS: Mapping[str, Row] = table(
     not_run("ruby", _CODE.format("Ruby")),
     not_run("search-rubric", "judges cannot search the web, whose results change over time"),
     not_run("similar:dot similar:euclidean", "only the cosine is computed; use `similar`"),
-    not_run(
-        "skill-used trace-error-spans trace-span-count trace-span-duration "
-        "trajectory:goal-success trajectory:step-count",
-        _AGENTS,
-    ),
-    not_run("trajectory:tool-args-match trajectory:tool-sequence trajectory:tool-used", _TOOLS),
+    not_run("skill-used trace-error-spans trace-span-count trace-span-duration", _TRACES),
     not_run("webhook", "checks have no network, so that a pull request cannot leak outputs"),
 )  # fmt: skip
 SET = "assert-set"

@@ -13,7 +13,7 @@ from support.outcomes import contract
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.judges.judge import Judge
-from gatekeeper.checks.judges.presets import DATA_RULES, preset_prompt, rule_prompt
+from gatekeeper.checks.judges.presets import DATA_RULES, preset_prompt
 from gatekeeper.contract.values.definition import (
     CheckSpec,
     Message,
@@ -25,6 +25,7 @@ from gatekeeper.contract.values.definition import (
 from gatekeeper.contract.values.trial import Arm, Sample
 from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 
+RULE_PROMPT = preset_prompt("complies_rule").rstrip()
 RULE = "The label is one word."
 PROMPTS: dict[Arm, Prompt] = {
     arm: Prompt("p.md", (MessageTemplate("system", f"{arm}: label {{{{ text }}}}", 1),), "")
@@ -73,7 +74,7 @@ def test_only_a_judge_of_one_rule_is_told_about_it():
     filled = edited(preset_prompt("complies"), "{{ choices }}", listed)
     assert without == f"{filled.rstrip()}\n\n{DATA_RULES}"
     with_rule = system_of(complies(rule=RULE))
-    assert f"\n\n{rule_prompt().rstrip()}\n\n{DATA_RULES}" in with_rule
+    assert f"\n\n{RULE_PROMPT}\n\n{DATA_RULES}" in with_rule
     assert "- no: the output breaks the rule\n- yes: the output obeys the rule\n" in with_rule
 
 
@@ -86,7 +87,7 @@ def test_instructions_stand_for_the_prompt():
 def test_a_prompt_of_ones_own_is_told_about_the_rule_too():
     check = complies({"own.md": "Grade it: {{ choices }}"}, rule=RULE, prompt="own.md")
     assert system_of(check).startswith("Grade it: - no: the output breaks the rule")
-    assert rule_prompt().rstrip() in system_of(check)
+    assert RULE_PROMPT in system_of(check)
 
 
 @pytest.mark.parametrize(("said", "passed"), [("yes", True), ("no", False)])
@@ -136,8 +137,6 @@ def test_a_calibration_belongs_to_the_rule_and_to_what_is_said_about_rules(monke
 
     before, without = digest(rule=RULE), digest()
     assert len({before, without, digest(rule="Other."), digest(instructions=RULE)}) == 4
-    monkeypatch.setattr(
-        "gatekeeper.gate.plan.calibrations_in_force.rule_prompt", lambda: "Other words."
-    )
+    monkeypatch.setattr("gatekeeper.checks.judges.presets._ADDED", {"rule": "transcript"})
     assert digest(rule=RULE) != before
     assert digest() == without

@@ -7,6 +7,7 @@ import pytest
 from gatekeeper.checks.check import Finding, ParameterError
 from gatekeeper.checks.tools import tool_call
 from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.trial import Completion, Turn
 
 PARIS = ("weather", '{"city": "Paris", "days": 1.0}')
 ROME = ("weather", '{"city": "Rome"}')
@@ -46,6 +47,28 @@ CLOCK = ("clock", "")
         ([], {"none": True}, True),
         ([CLOCK], {"none": True}, False),
         ([PARIS, CLOCK], {"tool": "weather", "parallel": False}, False),
+        ([], {"tool": "weather", "max": 0}, True),
+        ([PARIS], {"tool": "weather", "max": 0}, False),
+        ([CLOCK], {"tool": "weather", "max": 0}, True),
+        ([PARIS, ROME], {"tool": "weather", "min": 2}, True),
+        ([PARIS, CLOCK], {"tool": "weather", "min": 2}, False),
+        ([PARIS, ROME, CLOCK], {"tool": "weather", "max": 1}, False),
+        ([PARIS], {"tool": "weather", "min": 1, "max": 1}, True),
+        ([], {"tool": "weather", "min": 1, "max": 1}, False),
+        ([PARIS, CLOCK], {"max": 1}, False),
+        ([PARIS, CLOCK], {"min": 2, "max": 2}, True),
+        ([ROME], {"tool": "weather", "arguments": {"city": "Paris"}, "max": 0}, True),
+        ([ROME, PARIS], {"tool": "weather", "arguments": {"city": "Paris"}, "max": 0}, False),
+        ([ROME, ROME], {"tool": "weather", "schema": {"required": ["days"]}, "max": 0}, True),
+        # A call that is cut off may be the forbidden one.
+        ([("weather", '{"ci')], {"tool": "weather", "arguments": {"city": "A"}, "max": 0}, False),
+        ([("weather", "7")], {"tool": "weather", "arguments": {"city": "A"}, "max": 0}, False),
+        ([PARIS, CLOCK], {"order": ["clock", "weather"], "match": "any_order"}, True),
+        ([PARIS], {"order": ["weather", "weather"], "match": "any_order"}, False),
+        ([PARIS, ROME, CLOCK], {"order": ["clock", "weather"], "match": "any_order"}, True),
+        ([PARIS, CLOCK], {"order": ["weather", "clock"], "match": "exact"}, True),
+        ([PARIS, CLOCK, ROME], {"order": ["weather", "clock"], "match": "exact"}, False),
+        ([CLOCK, PARIS], {"order": ["weather", "clock"], "match": "exact"}, False),
     ],
 )
 def test_what_is_called(apply, calls, params, passed):
@@ -69,7 +92,11 @@ def test_messages_say_what_was_expected(apply):
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"none": False}, {"none": True, "tool": "a"}, {"arguments": {}}, {"schema": {}}],
+    [
+        *({}, {"none": False}, {"none": True, "tool": "a"}, {"arguments": {}}, {"schema": {}}),
+        *({"tool": "a", "min": 0}, {"min": 3, "max": 2}, {"tool": "a", "match": "exact"}),
+        {"none": True, "max": 0},
+    ],
 )
 def test_parameters_must_make_sense(apply, params):
     with pytest.raises(ParameterError):
@@ -99,3 +126,35 @@ def test_hostile_arguments(apply, arguments):
         assert found.passed is False
         assert len(found.message.encode()) < 2_000
     assert apply("tool_call", "", completion=completion, none=True).message.encode()
+
+
+def test_the_calls_of_every_step_count(apply):
+    """A model that looks first and buys later has two calls, of which no answer has both."""
+    steps = [("look", "{}"), ("buy", '{"id": 1}'), ("buy", '{"id": 2}')]
+    turns = [Turn("", Completion("", tool_calls=(ToolCall(*call),))) for call in steps]
+    completion = {"turns": (*turns, Turn("", Completion("Bought.")))}
+
+    def passes(**params):
+        return apply("tool_call", "Bought.", completion=completion, **params).passed
+
+    assert passes(order=["look", "buy"]) is True
+    assert passes(tool="buy", arguments={"id": 1}) is True
+    assert passes(parallel=False) is True
+    assert passes(none=True) is passes(parallel=True) is passes(tool="buy", max=1) is False
+    found = apply("tool_call", "", completion=completion, tool="buy", min=3)
+    assert found.message == "expected at least 3 calls of `buy`; got 2"
+
+
+def test_a_call_that_could_not_be_examined_leaves_a_count_open(make_sample):
+    unclear = Finding(None, "too slow")
+    wanted = tool_call._Wanted("a", [lambda _, call: unclear if call.arguments else Finding(True)])
+    clear, slow = ToolCall("a", ""), ToolCall("a", "{}")
+
+    def passed(least, most, *calls):
+        return tool_call._called(wanted, least, most)(make_sample(""), calls).passed
+
+    assert (
+        passed(1, None, slow) is passed(2, None, slow, clear) is passed(0, 1, slow, clear) is None
+    )
+    assert passed(1, None, slow, clear) is passed(0, 2, slow, clear) is True
+    assert passed(0, 1, slow, clear, clear) is passed(3, None, slow, clear) is False

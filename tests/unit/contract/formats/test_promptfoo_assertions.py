@@ -57,6 +57,39 @@ def _shown(spec: CheckSpec) -> dict[str, Any]:
              "value": {"databaseType": "PostgreSQL", "allowedTables": ["select::null::users"]}},
             {"fenced": True, "statements": ["select"], "tables": ["users"]},
         ),
+        (
+            {"type": "trajectory:tool-used", "value": {"name": "look", "max": 2}},
+            {"type": "tool_call", "tool": "look", "min": 1, "max": 2},
+        ),
+        (
+            {"type": "trajectory:tool-sequence", "value": {"steps": ["look", {"name": "buy"}]}},
+            {"type": "tool_call", "order": ["look", "buy"], "match": "in_order"},
+        ),
+        (
+            {"type": "trajectory:tool-sequence", "value": {"mode": "exact", "steps": ["{{q}}"]}},
+            {"order": ["a"], "match": "exact"},
+        ),
+        (
+            {"type": "trajectory:tool-args-match", "value": {"name": "buy", "args": {"a": [{}]}}},
+            {"tool": "buy", "schema": {
+                "type": "object", "required": ["a"], "properties": {"a": {
+                    "type": "array", "minItems": 1, "items": False,
+                    "prefixItems": [{"type": "object", "required": [], "properties": {}}]}}}},
+        ),
+        (
+            {"type": "trajectory:tool-args-match",
+             "value": {"pattern": "buy", "arguments": {"a": 1}, "mode": "exact"}},
+            {"tool": "buy", "schema": {"const": {"a": 1}}},
+        ),
+        (
+            {"type": "trajectory:step-count", "value": {"type": "tool", "max": 5}},
+            {"type": "tool_call", "max": 5, "tool": None, "min": None},
+        ),
+        (
+            {"type": "trajectory:goal-success", "value": {"goal": "Refund it."}},
+            {"type": "judge", "criteria": "The assistant achieves this goal: Refund it.",
+             "transcript": True},
+        ),
     ],
 )  # fmt: skip
 def test_it_becomes_a_check(assertion: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -82,6 +115,15 @@ def test_it_becomes_a_check(assertion: dict[str, Any], expected: dict[str, Any])
         {"type": "is-valid-openai-tools-call"},
         {"type": "tool-call-f1", "value": ["a"], "threshold": 0.5},
         {"type": "tool-call-f1", "value": [f"t{n}" for n in range(20)]},
+        {"type": "trajectory:tool-used", "value": "look_*"},
+        {"type": "trajectory:tool-used", "value": {"name": "look", "min": 0}},
+        {"type": "trajectory:tool-used", "value": {"name": "look", "max": 0}},
+        {"type": "trajectory:tool-used", "value": [f"t{n}" for n in range(21)]},
+        {"type": "trajectory:tool-sequence", "value": [{"name": "ls", "type": "command"}]},
+        {"type": "trajectory:tool-args-match", "value": {"name": "b", "args": {}, "ignore": "a"}},
+        {"type": "trajectory:step-count", "value": {"max": 5}},
+        {"type": "trajectory:step-count", "value": {"type": "tool", "min": 0}},
+        {"type": "skill-used", "value": "a"},
         {"type": "python", "value": "output == 'a'"},
         {"type": "promptfoo:redteam:harmful", "value": "a"},
         {"type": "equals", "value": "a", "transform": "fetch(output)"},
@@ -118,6 +160,13 @@ def test_what_gatekeeper_does_not_do_is_noted_and_the_rest_runs(assertion: dict[
         {"type": "is-json", "value": [1]},
         {"type": "is-sql", "value": "users"},
         {"type": "tool-call-f1"},
+        {"type": "trajectory:tool-used"},
+        {"type": "trajectory:tool-used", "value": {"max": 1}},
+        {"type": "trajectory:tool-sequence", "value": "look"},
+        {"type": "trajectory:tool-args-match", "value": {"name": "look"}},
+        {"type": "trajectory:step-count", "value": {"type": "tool", "max": "5"}},
+        {"type": "trajectory:step-count", "value": {"type": "tool", "max": 1.5}},
+        {"type": "trajectory:goal-success", "value": ""},
         {"type": "equals", "value": "a", "weight": "2"},
         {"type": "equals", "value": "a", "weight": 1e9},
         {"type": "assert-set"},
@@ -147,6 +196,16 @@ def test_tools_can_be_named_in_a_text() -> None:
     found = check({"type": "tool-call-f1", "value": "look, buy"})
     *called, allowed = found["checks"]
     assert [one["tool"] for one in called] == allowed["allowed"] == ["look", "buy"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "composed", "inverted"),
+    [("trajectory:tool-used", "all_of", False), ("not-trajectory:tool-used", "any_of", True)],
+)
+def test_each_tool_of_a_list_is_used_and_with_not_none_of_them(kind, composed, inverted) -> None:
+    (spec, _) = checks_of_first(read_one({"type": kind, "value": ["look", "buy"]}))
+    assert (spec.type, spec.negated) == (composed, inverted)
+    assert [part.params for part in spec.parts] == [{"tool": "look"}, {"tool": "buy"}]
 
 
 @pytest.mark.parametrize(
