@@ -15,8 +15,9 @@ from typing import Any
 import aiohttp
 import httpx
 
+from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.reading.thoughts import without_thoughts
-from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed
@@ -35,6 +36,7 @@ from gatekeeper.providers.models.endpoint import (
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.anthropic import reasoning_in
 from gatekeeper.providers.native.call_cost import believed_cost
+from gatekeeper.providers.native.chat_messages import chat_messages, opaque_of
 from gatekeeper.providers.native.endings import (
     fingerprint_of,
     read_chat_calls,
@@ -312,7 +314,7 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
 
 def _messages(request: Request) -> list[dict[str, Any]]:
     """Return the messages, with the mark for the provider's cache."""
-    said: list[dict[str, Any]] = [{"role": m.role, "content": m.content} for m in request.messages]
+    said = chat_messages(request.messages, read_model_name(request.model).provider)
     marked = marked_message(request)
     if marked is not None:
         text = request.messages[marked].content
@@ -339,6 +341,7 @@ async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool
 
 def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
     content, known = _text_and_reason(response)
+    message = _message(response)
     document = read_document(exchange.body)
     content = _with_thoughts(content, document)
     ending = read_ending(document, content, known)
@@ -362,7 +365,8 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
         cached_tokens=token_count(getattr(_details(usage), "cached_tokens", None)),
         cache_write_tokens=token_count(getattr(_details(usage), "cache_creation_tokens", None)),
         reasoning_tokens=_reasoning(usage, document, completion_tokens),
-        tool_calls=_tool_calls(response),
+        tool_calls=read_chat_calls(message),
+        opaque=opaque_of(message),
     )
 
 
@@ -407,11 +411,12 @@ def _with_thoughts(content: object, document: Any) -> object:
     return sent if sent.endswith(str(content or "")) else content
 
 
-def _tool_calls(response: Any) -> tuple[ToolCall, ...]:
+def _message(response: Any) -> Mapping[str, Any]:
     try:
-        return read_chat_calls(response.choices[0].message.model_dump())
+        found = response.choices[0].message.model_dump()
     except (AttributeError, IndexError, TypeError):
-        return ()
+        return {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _cost(litellm: Any, model: str, response: Any) -> float | None:

@@ -148,6 +148,13 @@ def _refuse(request: Request) -> None:
             fatal=True,
             author=True,
         )
+    if any(m.calls or m.answers or m.files for m in request.messages):
+        raise CallFailed(
+            f"{MODEL}: this small model takes neither tools nor files; use a provider's model, "
+            "such as openai/gpt-5-mini",
+            fatal=True,
+            author=True,
+        )
     unknown = sorted(set(request.params) - LOCAL_PARAMS)
     if unknown:
         raise CallFailed(

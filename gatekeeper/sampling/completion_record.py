@@ -25,7 +25,7 @@ from gatekeeper.contract.values.trial import (
 )
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
-"""Fields that answers kept by earlier versions do not have, and that most answers do not need."""
+"""Amounts that answers kept by earlier versions do not have, and that most answers do not need."""
 
 _AMOUNTS = {
     "latency_ms": float,
@@ -39,7 +39,7 @@ _TEXTS = ("fingerprint", "finish_reason")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
-_OF_THE_CALL = ("replayed", "cut", "kept", "pause", "tool_calls", "turns", "users")
+_OF_THE_CALL = ("replayed", "cut", "kept", "pause", "tool_calls", "opaque", "turns", "users")
 _KEPT = tuple(
     field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
@@ -115,6 +115,7 @@ def completion_record(completion: Completion) -> dict[str, Any]:
         **{name: getattr(completion, name) for name in _KEPT},
         **{name: value for name, value in later.items() if value is not None},
         **({"tool_calls": calls} if calls else {}),
+        **({"opaque": completion.opaque} if completion.opaque else {}),
         **({"turns": list(map(_turn_record, completion.turns))} if completion.turns else {}),
         **({"users": list(map(_user_record, completion.users))} if completion.users else {}),
         **({"cut": asdict(completion.cut)} if completion.cut else {}),
@@ -130,6 +131,7 @@ def read_completion(record: object) -> Completion:
     found = Completion(
         **plain,
         tool_calls=read_tool_calls(record.get("tool_calls", [])),
+        opaque=_read_opaque(record),
         turns=tuple(map(_read_turn, record.get("turns", ()))),
         users=tuple(map(_read_user, record.get("users", ()))),
         cut=CutText(**record["cut"]) if record.get("cut") else None,
@@ -142,6 +144,15 @@ def read_completion(record: object) -> Completion:
     for name in (*_AMOUNTS, *_LATER):
         read_number(record, name)
     return found
+
+
+def _read_opaque(record: Mapping[str, Any]) -> str | None:
+    if record.get("opaque") is None:
+        return None
+    found = _read_object(json.loads(read_field(record, "opaque")))
+    for part in (found["message"], *found["calls"]):
+        _read_object(part)
+    return read_field(record, "opaque")
 
 
 def _read_outcomes(records: object) -> tuple[KeptOutcome, ...]:

@@ -43,7 +43,11 @@ def stored_completion(completion: Completion) -> Completion:
     if fingerprint is not None and len(fingerprint) > MOST_OF_FINGERPRINT:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
     if completion.turns:
-        turns = (replace(t, completion=stored_completion(t.completion)) for t in completion.turns)
+        # The conversation is over, so nothing goes back to the provider.
+        turns = (
+            replace(t, completion=replace(stored_completion(t.completion), opaque=None))
+            for t in completion.turns
+        )
         completion = replace(completion, turns=tuple(turns))
     if completion.users:
         users = (

@@ -16,6 +16,7 @@ from support.native_clients import (
     asked,
     asked_to_answer,
     chat,
+    loop,
     messages,
     ollama_chat,
     outcome,
@@ -109,6 +110,11 @@ CONVERSATIONS = (
     (Message("system", " "), Message("user", " a ")),
     (Message("user", "<think>a</think> b"), Message("assistant", "<think>c</think>d")),
 )
+THOUGHTS: dict[str, Any] = {
+    "": None,
+    "reasoning_content": "Hm",
+    "thinking_blocks": [{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}],
+}
 MODELS = {
     "openai": (
         "some-model",
@@ -163,6 +169,8 @@ async def compare(
     requests = asked_to_answer(server)
     assert len(requests) == 2, (request, outcomes)
     first, second = requests
+    for message in first.body["messages"]:
+        message.pop("tool_name", None)  # of Ollama, which litellm does not send
     assert first.headers["user-agent"] == "gatekeeper"
     assert second.headers["user-agent"] != "gatekeeper"
     assert first.body == second.body, request
@@ -245,6 +253,7 @@ def test_every_request_that_is_sent_natively_is_litellms(
             *(({field: value}, SHORT) for field, values in VALUES.items() for value in values),
             *((params, SHORT) for params in (*TOOLS, *AT_REST)),
             *(({}, conversation) for conversation in CONVERSATIONS),
+            *(({"tools": [TOOL]}, loop(name, thoughts)) for name, thoughts in THOUGHTS.items()),
         )
     ]
 

@@ -22,6 +22,7 @@ from support.native_clients import (
     ask,
     asked,
     chat,
+    loop,
     outcome,
     point_at,
     response,
@@ -94,9 +95,11 @@ CONVERSATIONS = (
     (Message("system", " "), Message("user", "<think>a</think>"), Message("assistant", "")),
 )
 LOW: dict[str, Any] = {"tools": [TOOL], "reasoning_effort": "low"}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
 REQUESTS = [
     *(Request(PRO, SHORT, params, 7, 0) for params in PARAMS),
     *(Request(PRO, messages, {}, None, 0) for messages in CONVERSATIONS),
+    Request(PRO, loop("reasoning_items", [THOUGHT]), {"tools": [TOOL]}, None, 0),
     *(asked(f"openai/{name}") for name in ("o3-pro", "gpt-5-codex", "responses/gpt-4o")),
     *(asked(f"azure/{name}") for name in ("gpt-5-codex", "responses/my-own", "eu/gpt-5.1-codex")),
     *(asked(f"openai/{name}", **LOW) for name in ("gpt-5.4", "gpt-5.6-terra", "gpt-6-sol")),
@@ -111,8 +114,9 @@ REQUESTS = [
 
 
 def sent(body: dict[str, Any]) -> dict[str, Any]:
-    """What is asked, without what Gatekeeper says differently on purpose: nothing is stored, and a
-    tool is strict only if the contract says so."""
+    """What is asked, without what Gatekeeper says differently on purpose: nothing is stored,
+    thoughts are encrypted in the answer, and a tool is strict only if the contract says so."""
+    body = {name: value for name, value in body.items() if name != "include"}
     tools = body.get("tools", [])
     plain = [{k: v for k, v in tool.items() if v is not None} for tool in tools]
     plain = [{**tool, "strict": tool.get("strict", False)} for tool in plain]

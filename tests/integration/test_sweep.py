@@ -271,3 +271,85 @@ def test_the_reports_say_which_seeds_the_model_got(
 def test_an_unknown_contract_is_explained(repository, capsys):
     assert main(["sweep", "--repo", str(repository.path), "--contract=wrods", "--model=a"]) == 2
     assert "did you mean 'words'?" in capsys.readouterr().err
+
+
+LIFT = """\
+contract: 1
+name: words
+instructions: ../AGENTS.md
+model: openai/gpt-4o-mini
+fixtures: [{file: tasks.csv}]
+checks: [{type: equals, value: ok}]
+"""
+"""Its fixtures are tasks. The scripted model does what it is told by the words of AGENTS.md."""
+
+
+def with_instructions(made: GitRepository) -> None:
+    made.write("contracts/words.yaml", LIFT)
+    rows = "\n".join(f"t{number:02},task {number}" for number in range(24))
+    made.write("contracts/tasks.csv", f"id,task\n{rows}\n")
+    made.write("AGENTS.md", "Say {{ ok }} if the number is even.\n")
+    made.commit("instructions")
+    made.write("AGENTS.md", "Say ok, always.\n")
+
+
+def follows(body: dict[str, Any]) -> faults.Reply:
+    """Always ok; ok for even tasks; ok for one in four without instructions."""
+    *system, task = [message["content"] for message in body["messages"]]
+    number = int(task.split()[1])
+    often = 4 if not system else 2 if "even" in system[0] else 1
+    return faults.Reply("no" if number % often else "ok", prompt_tokens=5 + 20 * len(system))
+
+
+def test_the_lift_of_instructions_is_measured_against_none_and_base(repository, tmp_path, capsys):
+    with_instructions(repository)
+    with OpenAIServer(follows) as server:
+        code, found = sweep(repository, tmp_path, "--lift=main")
+    assert code == 0
+    assert len(server.requests) == 3 * 24
+    assert [s["success_rate"] for s in found["settings"]] == [1, 0.5, 0.25]
+    base, none = found["lifts"]
+    assert (base["than"], base["difference"], base["prompt_tokens"]) == ("main", 0.5, 0)
+    assert (none["than"], none["difference"], none["prompt_tokens"]) == ("none", 0.75, 20)
+    low, high = none["interval"]
+    assert 0.4 < low < 0.75 < high < 1
+    assert none["p_value"] < 0.001
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Instructions against no instructions: better; +75 points, 95 % interval [+" in told
+    assert "A call takes 20 more tokens of prompts." in told
+    assert "Instructions against those of main: better; +50 points" in told
+
+
+def test_instructions_that_harm_or_do_nothing_are_told_so(repository, tmp_path, capsys):
+    with_instructions(repository)
+    repository.write("AGENTS.md", "Say no, always.\n")
+
+    def answer(body: dict[str, Any]) -> str:
+        return "no" if "always" in body["messages"][0]["content"] else "ok"
+
+    with OpenAIServer(answer):
+        code, found = sweep(repository, tmp_path, "--lift=main", "--samples=2")
+    assert code == 0
+    assert {lift["difference"] for lift in found["lifts"]} == {-1}
+    assert found["settings"][found["recommended"]]["varied"] != {"instructions": "today"}
+    assert "no instructions: worse; −100 points" in " ".join(capsys.readouterr().out.split())
+    repository.write("AGENTS.md", "Say {{ ok }} if the number is even.\n")
+    with OpenAIServer(lambda _: "ok"):
+        _, found = sweep(repository, tmp_path, "--lift=main")
+    (lift,) = found["lifts"]
+    assert (lift["than"], lift["difference"]) == ("none", 0)
+    assert "no difference is shown; 0 points" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--lift=main", "--model=openai/gpt-4o"), "--lift: give no other setting to try"),
+        (("--lift=main~1",), "--lift: there is no file `AGENTS.md` at that revision"),
+        (("--lift=main", "--ref=main~1"), "the contract words has no `instructions`"),
+    ],
+)
+def test_a_lift_that_cannot_be_measured_is_refused(repository, tmp_path, capsys, flags, said):
+    with_instructions(repository)
+    assert sweep(repository, tmp_path, *flags)[0] == 2
+    assert said in capsys.readouterr().err

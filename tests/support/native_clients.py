@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.answering_server import AnsweringServer, Received
 
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Message, ToolCall
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
@@ -23,6 +23,21 @@ PRO = "openai/gpt-5-pro"
 CLAUDE = "anthropic/claude-haiku-4-5"
 LLAMA = "ollama_chat/llama3.2:1b"
 SHORT = (Message("system", "Be short."), Message("user", "Hi"))
+
+
+def loop(name: str, thoughts: Any, text: str = "Let me see.") -> tuple[Message, ...]:
+    """A conversation in which the model called two tools, one of them without arguments."""
+    opaque = json.dumps({"message": {name: thoughts}, "calls": []}) if name else None
+    calls = (
+        ToolCall("get_weather", '{"city": "Zürich"}', "call00001"),
+        ToolCall("now", "", "call00002"),
+    )
+    return (
+        *SHORT,
+        Message("assistant", text, calls=calls, opaque=opaque),
+        Message("tool", '{"degrees": 9}', answers="call00001"),
+        Message("tool", "noon", answers="call00002"),
+    )
 
 
 def chat(

@@ -41,6 +41,8 @@ def chat_events(whole: Mapping[str, Any]) -> list[bytes]:
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for detail in message.get("reasoning_details") or ():
+        yield {"reasoning_details": [detail]}
     for name in ("reasoning_content", "content", "refusal"):
         text = message.get(name) or ""
         for start in range(0, len(text), _PIECE):
@@ -84,7 +86,14 @@ def _block(place: int, block: Mapping[str, Any]) -> Iterator[bytes]:
     started = {**block, "text": ""} if block["type"] == "text" else block
     if block["type"] == "tool_use":
         started = {**block, "input": {}}
+    if block["type"] == "thinking":
+        started = {**block, "thinking": "", "signature": ""}
     yield chunk({"type": "content_block_start", **at, "content_block": started})
+    for name in ("thinking", "signature"):
+        thought = block.get(name, "")
+        for start in range(0, len(thought), _PIECE):
+            delta = {"type": f"{name}_delta", name: thought[start : start + _PIECE]}
+            yield chunk({"type": "content_block_delta", **at, "delta": delta})
     text = block.get("text", "")
     for start in range(0, len(text), _PIECE):
         delta = {"type": "text_delta", "text": text[start : start + _PIECE]}

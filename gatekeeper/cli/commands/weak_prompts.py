@@ -29,11 +29,14 @@ from gatekeeper.cli.output import print_error, print_lines, write_and_show, writ
 from gatekeeper.contract.changes.own_code import trust_code
 from gatekeeper.contract.models.faults import named_model
 from gatekeeper.contract.policies.policy import Policy, load_policy, policy_in_force
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Revision
-from gatekeeper.contract.values.definition import Contract, Position
+from gatekeeper.contract.values.definition import Contract, Position, Prompt
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.sweep.compare import SweepResult
 from gatekeeper.gate.sweep.grid import Axis, Setting, read_axis, settings_of
+from gatekeeper.gate.sweep.lift import lift_settings
 from gatekeeper.gate.work import plan_check
 from gatekeeper.git import Repository
 from gatekeeper.numbers import count
@@ -210,23 +213,37 @@ SWEEP_OUT = Path(".gatekeeper/sweep")
 def sweep(arguments: argparse.Namespace) -> int:
     """Find the best of many models, parameters and prompts for one contract.
 
-    Compares every two settings on the same fixtures. Decides nothing about a merge: the exit code
-    is 0 if a setting can be recommended, and 3 if too little could be measured.
+    Compares every two settings on the same fixtures. With `--lift`, says how much the instructions
+    of the contract help. Decides nothing about a merge: the exit code is 0 if a setting can be
+    recommended, and 3 if too little could be measured.
     """
     axes = _axes(arguments)
+    if axes and arguments.lift:
+        raise UsageError("--lift: give no other setting to try")
     if arguments.samples is not None and arguments.samples < 1:
         raise UsageError(f"--samples {arguments.samples}: give at least 1")
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)
         contract = _contract(revision, policy, arguments.contract, arguments.samples)
-        settings = settings_of(contract, axes, revision)
+        if arguments.lift:
+            base = repository.revision(arguments.lift)
+            settings = lift_settings(contract, {arguments.lift: _instructions(contract, base)})
+        else:
+            settings = settings_of(contract, axes, revision)
         if arguments.replay is None:
             _require_sound_models(contract, settings, revision)
         models = {setting.target.model for setting in settings}
         require_writable(arguments.out, models, arguments.replay)
         result = measure(contract, settings, policy, revision, replay=arguments.replay)
     return report_sweep(result, arguments.out)
+
+
+def _instructions(contract: Contract, base: Revision) -> Prompt:
+    try:
+        return load_prompt(base, contract.target.prompt.reference, contract.template)
+    except UnreadableError as error:
+        raise UsageError(f"--lift: {error.what} at that revision") from None
 
 
 def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
@@ -308,6 +325,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     --param NAME=VALUE,…  parameter with its values, such as temperature=0,0.7; can be repeated
     --model MODEL,…       models to try
     --prompt PATH,…       prompt files to try instead of the contract's prompt
+    --lift BASE           compare the contract's instructions with those of the revision BASE, and
+                          with none
     --samples N           how many samples of each fixture (default: as in the contract)
     --ref REF             the revision to test (default: the files in the work tree)
     --out DIR             folder for the reports (default: {SWEEP_OUT})

@@ -46,7 +46,8 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
 
     Only for a prompt file with role lines, or one that would have some after rendering.
     """
-    if prompt.part or prompt_kind(prompt.path) != "sectioned" or not prompt.allowed.roles:
+    has_no_roles = prompt.part or prompt.style == "instructions" or not prompt.allowed.roles
+    if has_no_roles or prompt_kind(prompt.path) != "sectioned":
         return []
     dialogue = has_roles(prompt.text, prompt.path, prompt.allowed)
     candidates: list[_Candidate] = []

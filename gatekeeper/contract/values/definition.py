@@ -84,7 +84,8 @@ class Message:
     """One rendered chat message, ready to be sent.
 
     `calls` are the tools that an assistant's message calls. `answers` is the id of the call whose
-    result a message of the role `tool` holds. `files` are sent beside the text.
+    result a message of the role `tool` holds. `files` are sent beside the text. `opaque` is that of
+    the `Completion` with the calls; no digest has it.
     """
 
     role: str
@@ -92,6 +93,7 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     answers: str | None = None
     files: tuple[Attachment, ...] = ()
+    opaque: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

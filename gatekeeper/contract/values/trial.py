@@ -152,6 +152,9 @@ class Completion:
     """The number of the `completion_tokens` that the model used for its reasoning."""
     tool_calls: tuple[ToolCall, ...] = ()
     """The tools that the model asks to use, in its order. The answer may also have text."""
+    opaque: str | None = field(default=None, repr=False)
+    """What the provider wants back with the calls, such as signed thoughts, as JSON. Nobody reads
+    in it; the `Message` with the calls hands it back."""
     turns: tuple[Turn, ...] = ()
     """Every answer of a conversation, the last one included; nothing for a single answer."""
     users: tuple[JudgeAnswer, ...] = ()

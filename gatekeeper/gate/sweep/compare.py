@@ -21,6 +21,7 @@ from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, duplicates, fixture_results
 from gatekeeper.gate.sweep.grid import Setting
+from gatekeeper.gate.sweep.lift import Lift, lifts_of
 from gatekeeper.gate.sweep.measure import Measured
 from gatekeeper.gate.sweep.suitability import (
     PairOfSettings,
@@ -138,7 +139,8 @@ class SweepResult:
     """What a sweep found. `inputs` is the number of distinct inputs that any two settings have both
     answered, or of clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
     drop between two settings that it could have found with 80 % power, as a share; None if it could
-    find none. `suitability` is None if no fixture was made from a rule of the prompt."""
+    find none. `suitability` is None if no fixture was made from a rule of the prompt. `lifts` say
+    how much the instructions help, if these are what varies."""
 
     contract: str
     cells: tuple[Cell, ...]
@@ -151,6 +153,7 @@ class SweepResult:
     measured: Measured
     clustered: bool = False
     suitability: Suitability | None = None
+    lifts: tuple[Lift, ...] = ()
 
 
 def summarise_sweep(
@@ -179,6 +182,7 @@ def summarise_sweep(
         measured=measured,
         clustered=len(counts_with) > len(same_input),
         suitability=summarise_suitability(contract, passes, counts_with),
+        lifts=lifts_of(settings, measured.outcomes, passes, pairs, counts_with),
     )
 
 

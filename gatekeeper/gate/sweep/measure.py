@@ -136,12 +136,12 @@ class _Everything(EverySample):
         )
         self._contract, self._progress = contract, progress
         # A judge may be shown the prompt: of each setting its own.
-        by_prompt: dict[str, Evaluator] = {}
-        for setting in settings:
-            reference = setting.target.prompt.reference
-            if reference not in by_prompt:
-                by_prompt[reference] = prepare(contract, targets={"head": setting.target})
-        self._evaluators = [by_prompt[s.target.prompt.reference] for s in settings]
+        by_prompt: dict[tuple[str, str], Evaluator] = {}
+        written = [(s.target.prompt.reference, s.target.prompt.text) for s in settings]
+        for prompt, setting in zip(written, settings, strict=True):
+            if prompt not in by_prompt:
+                by_prompt[prompt] = prepare(contract, targets={"head": setting.target})
+        self._evaluators = [by_prompt[prompt] for prompt in written]
 
     def forecast(self, trials: Sequence[Trial]) -> list[Request]:
         """Return what judges would be asked about answers of a usual length."""

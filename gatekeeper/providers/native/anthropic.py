@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
@@ -24,6 +23,12 @@ from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
+from gatekeeper.providers.native.chat_messages import (
+    THINKING,
+    arguments_of,
+    opaque_of,
+    thoughts_of,
+)
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
     TokenUsage,
@@ -151,6 +156,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         cache_write_tokens=token_count(said.get("cache_creation_input_tokens")),
         reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_message_calls(document),
+        opaque=_opaque(document),
     )
 
 
@@ -169,21 +175,46 @@ def _signed_in() -> bool:
 def _conversation(messages: Sequence[Message], marked: int | None) -> dict[str, Any] | None:
     """Return the fields `system` and `messages`, with the mark for the cache; None if litellm would
     rewrite the conversation: it merges messages of one role, moves late ones of the system, and
-    replaces or trims texts."""
+    replaces or trims texts. What tools answered together is one message."""
     first = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
-    system, turns = messages[:first], messages[first:]
-    alternate = all(one.role != two.role for one, two in pairwise(turns))
-    if not turns or not alternate or any(m.role not in ("user", "assistant") for m in turns):
+    turns = messages[first:]
+    if not turns or any(m.role not in _ROLES for m in turns):
         return None
-    if not all(m.content.strip() for m in messages):
+    if not all(m.content.strip() for m in messages if not m.calls and m.answers is None):
         return None
     if any(m.role == "assistant" and m.content != m.content.rstrip() for m in turns):
         return None
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": m.content} for m in messages]
+    blocks = [_blocks(message) for message in messages]
     if marked is not None:
-        blocks[marked]["cache_control"] = MARK
-    said = [{"role": m.role, "content": [b]} for m, b in zip(turns, blocks[first:], strict=True)]
-    return {"messages": said, **({"system": blocks[:first]} if system else {})}
+        blocks[marked][-1]["cache_control"] = MARK
+    said: list[dict[str, Any]] = []
+    for message, content in zip(turns, blocks[first:], strict=True):
+        role = _ROLES[message.role]
+        if not said or role != said[-1]["role"]:
+            said.append({"role": role, "content": content})
+        elif message.role == "tool":
+            said[-1]["content"] += content
+        else:
+            return None
+    return {
+        "messages": said,
+        **({"system": [b for each in blocks[:first] for b in each]} if first else {}),
+    }
+
+
+_ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.answers is not None:
+        result = {"type": "tool_result", "tool_use_id": message.answers}
+        return [{**result, "content": message.content}]
+    text = [{"type": "text", "text": message.content}] if message.content else []
+    calls = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_of(call)}
+        for call in message.calls
+    ]
+    return [*thoughts_of(message, THINKING), *text, *calls]
 
 
 def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -220,6 +251,13 @@ def _takes_sampling(entry: Mapping[str, Any]) -> bool:
     return bool(entry) and entry.get("supports_sampling_params") is not False
 
 
+def _opaque(document: Mapping[str, Any]) -> str | None:
+    blocks = [block for block in document["content"] if isinstance(block, Mapping)]
+    thoughts = [block for block in blocks if block.get("type") in _THOUGHT_TYPES]
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    return opaque_of({THINKING: thoughts, "tool_calls": calls})
+
+
 def _text(document: Mapping[str, Any]) -> str:
     return "".join(block["text"] for block in _text_blocks(document.get("content")))
 
@@ -236,6 +274,7 @@ def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
             yield block
 
 
+_THOUGHT_TYPES = ("thinking", "redacted_thinking")
 _THOUGHTS = "output_tokens_details.thinking_tokens"
 _REQUIRED = ("input_tokens", "output_tokens")
 
@@ -304,6 +343,7 @@ class MessageStream:
         self._error: Any = None
         self._text = JoinedText()
         self._calls: dict[object, _Call] = {}
+        self._thoughts: dict[object, dict[str, Any]] = {}
 
     def add(self, event: Event) -> None:
         found = read_object(event)
@@ -317,6 +357,8 @@ class MessageStream:
                 if block.get("type") == "tool_use":
                     self._calls[found.get("index")] = _Call(block)
                     self.has_token = True
+                elif block.get("type") in _THOUGHT_TYPES:
+                    self._thoughts[found.get("index")] = dict(block)
                 self.has_token |= self._add_text(block, "text")
             case "content_block_delta":
                 delta = _part(found, "delta")
@@ -324,6 +366,9 @@ class MessageStream:
                 call = self._calls.get(found.get("index"))
                 if call and delta.get("type") == "input_json_delta":
                     call.arguments.add(delta.get("partial_json"))
+                thought = self._thoughts.get(found.get("index"), {})
+                for name in _OF_A_THOUGHT & delta.keys():
+                    thought[name] = f"{thought.get(name) or ''}{delta[name]}"
             case "message_delta":
                 self._end_with(found)
             case "message_stop":
@@ -336,7 +381,8 @@ class MessageStream:
         text = str(self._text)
         content = [{"type": "text", "text": text}] if text else []
         calls = [call.document() for call in self._calls.values()]
-        return {**(self._message or {}), "content": [*content, *calls]}
+        thoughts = self._thoughts.values()
+        return {**(self._message or {}), "content": [*thoughts, *content, *calls]}
 
     def _add_text(self, part: Mapping[str, Any], kind: str) -> bool:
         return part.get("type") == kind and self._text.add(part.get("text"))
@@ -356,6 +402,9 @@ class MessageStream:
         if isinstance(last, Mapping):
             known = {name: value for name, value in last.items() if value is not None}
             self._message["usage"] = {**(first if isinstance(first, Mapping) else {}), **known}
+
+
+_OF_A_THOUGHT = frozenset({"thinking", "signature"})
 
 
 class _Call:

@@ -30,7 +30,7 @@ _REASONING = frozenset({"reasoning_effort", "thinking", "verbosity"})
 _EFFORTS = frozenset({"low", "medium", "high"})
 """The efforts that every reasoning model takes; of the others the price list says which do."""
 
-_ROLES = frozenset({"system", "user", "assistant"})
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
 _O_SERIES = re.compile(r"(?:^|/)o\d")
 """OpenAI's models whose messages litellm rewrites."""
 

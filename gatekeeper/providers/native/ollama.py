@@ -8,7 +8,7 @@ Ollama also speaks OpenAI's Chat Completions, but it answers otherwise there. If
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
@@ -20,6 +20,7 @@ from gatekeeper.providers.http.answer_stream import AnswerStream
 from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_json
 from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
+from gatekeeper.providers.native.chat_messages import arguments_of, opaque_of, thoughts_of
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
     fingerprint_of,
@@ -45,7 +46,7 @@ _OPTIONS: Mapping[str, str] = {
 _EFFORTS = frozenset({"low", "medium", "high"})
 """The efforts with which a model thinks; with every other it does not."""
 
-_ROLES = frozenset({"system", "user", "assistant"})
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -58,9 +59,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         return None
     document = {
         "model": read_model_name(endpoint.model).name,
-        "messages": [
-            {"role": m.role, "content": m.content, "images": []} for m in request.messages
-        ],
+        "messages": _messages(request.messages),
         "stream": False,
         **fields,
     }
@@ -95,7 +94,26 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         fingerprint=fingerprint_of(model),
         finish_reason=ending.reason,
         tool_calls=read_chat_calls(message),
+        opaque=opaque_of({**message, "reasoning_content": message.get("thinking")}),
     )
+
+
+def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    names = {call.id: call.name for message in messages for call in message.calls}
+    sent = []
+    for message in messages:
+        said: dict[str, Any] = {"role": message.role, "content": message.content, "images": []}
+        if message.answers is not None:
+            said |= {"tool_name": names.get(message.answers), "tool_call_id": message.answers}
+        if message.calls:
+            thoughts = thoughts_of(message, "reasoning_content")
+            said |= {"thinking": thoughts} if thoughts else {}
+            said["tool_calls"] = [
+                {"function": {"name": call.name, "arguments": arguments_of(call)}}
+                for call in message.calls
+            ]
+        sent.append(said)
+    return sent
 
 
 def _is_plain(message: Message) -> bool:

@@ -20,6 +20,7 @@ from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_
 from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.native.call_cost import believed_cost, call_cost
+from gatekeeper.providers.native.chat_messages import OF_A_CALL, chat_messages, opaque_of
 from gatekeeper.providers.native.dialects import DIALECTS, chat_fields
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
@@ -54,7 +55,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         name = f"accounts/fireworks/models/{name}"
     document = {
         "model": name,
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "messages": chat_messages(request.messages, model.provider),
         **fields,
     }
     return HttpRequest(url, headers, encode_json(document))
@@ -96,6 +97,7 @@ def read_chat(model: str, document: Any, exchange: Exchange) -> Completion:
         cached_tokens=usage.cached if usage and says_cached else None,
         reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_chat_calls(message),
+        opaque=opaque_of(message),
     )
 
 
@@ -218,6 +220,7 @@ def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float |
 
 
 _THOUGHTS_ASIDE = ("reasoning_content", "reasoning")
+_DETAILS = "reasoning_details"
 _ONCE = ("model", "system_fingerprint")
 _LAST = ("usage", "service_tier")
 
@@ -230,7 +233,8 @@ class ChatStream:
         self.is_complete = False
         self._whole: dict[str, Any] = {}
         self._choice: dict[str, Any] | None = None
-        self._aside: set[str] = set()
+        self._aside: dict[str, JoinedText] = {}
+        self._details: list[Any] = []
         self._calls = JoinedCalls()
         self._text, self._refusal = JoinedText(), JoinedText()
 
@@ -253,7 +257,8 @@ class ChatStream:
         if "error" in self._whole or self._choice is None:
             return {"choices": [], **self._whole}
         message = {
-            **dict.fromkeys(sorted(self._aside)),
+            **{name: str(text) for name, text in self._aside.items()},
+            _DETAILS: self._details,
             "content": str(self._text) or None,
             "refusal": str(self._refusal) or None,
             "tool_calls": self._calls.document() or None,
@@ -274,7 +279,11 @@ class ChatStream:
         delta = choice.get("delta")
         if not isinstance(delta, Mapping):
             return
-        self._aside.update(name for name in _THOUGHTS_ASIDE if name in delta)
+        for name in _THOUGHTS_ASIDE:
+            if delta.get(name):
+                self._aside.setdefault(name, JoinedText()).add(delta[name])
+        details = delta.get(_DETAILS)
+        self._details += details if isinstance(details, list) else []
         calls_tool = self._calls.add(delta)
         has_text = self._text.add(delta.get("content"))
         has_refusal = self._refusal.add(delta.get("refusal"))
@@ -316,6 +325,7 @@ class JoinedCalls:
         call = self._calls.setdefault(place, {"type": "function"})
         if piece.get("id"):
             call.setdefault("id", piece["id"])
+        call |= {name: piece[name] for name in OF_A_CALL if piece.get(name)}
         for kind in ("function", "custom"):
             part = piece.get(kind)
             if isinstance(part, Mapping):

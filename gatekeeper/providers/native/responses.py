@@ -1,9 +1,10 @@
 """OpenAI's Responses API. https://platform.openai.com/docs/api-reference/responses
 
 OpenAI's reasoning models take tools only here, and some models answer only here. Requests are those
-of litellm's bridge from Chat Completions, but for three things: answers are not stored, tools are
-strict only if the contract says so, as in Chat Completions, and a parameter that this API does not
-have is refused instead of left out. An answer is read as the Chat Completion with the same content.
+of litellm's bridge from Chat Completions, but for four things: answers are not stored, a model with
+tools encrypts its thoughts in them, tools are strict only if the contract says so, as in Chat
+Completions, and a parameter that this API does not have is refused instead of left out. An answer
+is read as the Chat Completion with the same content.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_
 from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.models.price_list import RESPONSES_PREFIX, price_entry
+from gatekeeper.providers.native.chat_messages import REASONING, function_of, thoughts_of
 from gatekeeper.providers.native.endings import read_document, refused_request
 from gatekeeper.providers.native.openai_compatible import auth_headers, read_chat
 
@@ -99,6 +101,8 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         **_conversation(request.messages),
         **_fields(request.params),
     }
+    if request.params.get("tools") and reasons(model.name.removeprefix(RESPONSES_PREFIX)):
+        document["include"] = ["reasoning.encrypted_content"]
     if request.streamed:
         document["stream"] = True
     return HttpRequest(url, headers, encode_json(document))
@@ -151,15 +155,23 @@ def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
     API wants an input, so a system's message that is alone becomes it."""
     first = next((i for i, m in enumerate(messages) if m.role not in _OF_THE_SYSTEM), 0)
     said = [m.content for m in messages[:first]]
-    items = [_item(message) for message in messages[first:]]
+    items = [item for message in messages[first:] for item in _items(message)]
     return {"input": items, **({"instructions": " ".join(said)} if any(said) else {})}
 
 
-def _item(message: Message) -> dict[str, Any]:
+def _items(message: Message) -> list[dict[str, Any]]:
     kind = "output_text" if message.role == "assistant" else "input_text"
     role = "system" if message.role in _OF_THE_SYSTEM else message.role
-    part = {"type": kind, "text": message.content}
-    return {"type": "message", "role": role, "content": [part]}
+    parts = [{"type": kind, "text": message.content}]
+    if message.answers is not None:
+        result = {"type": "function_call_output", "call_id": message.answers}
+        return [{**result, "output": parts}]
+    said = [{"type": "message", "role": role, "content": parts}]
+    calls = [
+        {"type": "function_call", "call_id": call.id, **function_of(call)} for call in message.calls
+    ]
+    thoughts = thoughts_of(message, REASONING)
+    return [*thoughts, *(said if message.content or not calls else []), *calls]
 
 
 def _fields(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,6 +244,7 @@ def _message(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "content": "".join(_texts(parts, "output_text", "text")),
         "refusal": "".join(_texts(parts, "refusal", "refusal")),
+        REASONING: [i for i in output if i.get("type") == "reasoning" and i.get(_ENCRYPTED)],
         "tool_calls": [_call(item) for item in output if str(item.get("type")) in _CALLS],
     }
 
@@ -251,6 +264,7 @@ def _texts(parts: Iterable[Mapping[str, Any]], kind: str, name: str) -> Iterator
             yield text
 
 
+_ENCRYPTED = "encrypted_content"
 _CALLS = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
 
 

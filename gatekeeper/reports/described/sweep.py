@@ -12,6 +12,7 @@ from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.sweep.compare import Cell as SettingResult
 from gatekeeper.gate.sweep.compare import PairOfSettings, SweepResult
 from gatekeeper.gate.sweep.grid import said
+from gatekeeper.gate.sweep.lift import NONE, Lift
 from gatekeeper.gate.sweep.suitability import NonCompliance, Suitability, TestSet
 from gatekeeper.reports.document import (
     Cell,
@@ -51,7 +52,7 @@ def describe_sweep(result: SweepResult) -> Document:
     return Document(
         ("Sweep of ", code(result.contract, 80)),
         "inconclusive" if result.recommendation.setting is None else "pass",
-        (_recommendation(result), _visible_drop(result)),
+        (*(_lift(lift, result.alpha) for lift in result.lifts), *_summary(result)),
         (
             Section("Map", [_map(result)], drawn=True),
             Section("Settings", [_settings_table(result), _seeds_sent(result)]),
@@ -89,6 +90,10 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
         ],
         "calls": picked(calls, "made cached failed"),
         **picked(result.measured, "cost_usd ended"),
+        "lifts": [
+            picked(lift, "than inputs difference interval p_value prompt_tokens=tokens")
+            for lift in result.lifts
+        ],
         "suitability": _suitability_document(result.suitability) if result.suitability else None,
     }
 
@@ -105,6 +110,29 @@ def _recommendation(result: SweepResult) -> Words:
     today = " (as it is today)" if setting.current else ""
     named = (" ", code(setting.name, 200), f"{today}: ")
     return (Strong("Recommended:"), named, Quote(found.reason, 600), ".")
+
+
+def _summary(result: SweepResult) -> tuple[Words, ...]:
+    return _recommendation(result), _visible_drop(result)
+
+
+def _lift(lift: Lift, alpha: float) -> Words:
+    """Say how much today's instructions add to those of base, or to none, and what they cost."""
+    than: Words = "no instructions" if lift.than == NONE else ("those of ", code(lift.than, 80))
+    shown = lift.p_value <= alpha and lift.difference
+    effect = "no difference is shown" if not shown else "better" if shown > 0 else "worse"
+    interval = numbers.points_interval(lift.interval) or numbers.UNKNOWN
+    tokens = ""
+    if lift.tokens:
+        more = "more" if lift.tokens >= 0 else "fewer"
+        tokens = f" A call takes {numbers.tokens(abs(lift.tokens))} {more} tokens of prompts."
+    p_value = numbers.p_value(lift.p_value, alpha)
+    return (
+        Strong("Instructions against "),
+        than,
+        f": {effect}; {numbers.points(lift.difference)}, 95 % interval {interval} "
+        f"(p {p_value}).{tokens}",
+    )
 
 
 def _visible_drop(result: SweepResult) -> str:

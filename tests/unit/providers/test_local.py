@@ -4,12 +4,13 @@ import asyncio
 import hashlib
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Attachment, Message, ToolCall
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import local
@@ -124,6 +125,22 @@ def test_what_the_model_refuses_is_a_failed_call(server: FakeServer, answer: Any
         False,
         False,
     )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("assistant", "", calls=(ToolCall("f", "{}", "call00001"),)),
+        Message("tool", "rain", answers="call00001"),
+        Message("user", "x", files=(Attachment("a.png", "image/png", "0" * 64, b"x"),)),
+    ],
+)
+def test_tools_and_files_are_refused(server: FakeServer, message: Message) -> None:
+    subject = request(("user", "x"))
+    failed = failure(replace(subject, messages=(*subject.messages, message)))
+    assert (failed.fatal, failed.author) == (True, True)
+    assert "takes neither tools nor files; use a provider's model" in str(failed)
+    assert not server.completions
 
 
 def test_unknown_parameters_are_the_authors(server: FakeServer) -> None:
