@@ -35,6 +35,7 @@ from gatekeeper.providers.http.http_client import Exchange, HttpClient
 from gatekeeper.providers.litellm import LitellmClient
 
 OPTIONAL = (
+    "httpx2",
     "mcp",
     "mcp_types",
     "pyarrow",

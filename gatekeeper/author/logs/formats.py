@@ -21,7 +21,7 @@ from typing import Any
 from gatekeeper.errors import UsageError
 
 MOST_BYTES = 500_000_000
-_MOST_DEPTH = 20
+MOST_DEPTH = 20
 _INSIDE = ("request", "body", "kwargs", "input", "data", "attributes")
 _VALUES = ("vars", "variables", "inputs", "prompt_variables")
 _SPAN_CONTENT = re.compile(r"^gen_ai\.prompt\.(\d+)\.(role|content)$")
@@ -46,18 +46,9 @@ class UnreadLine:
 
 
 def read_log(path: Path) -> Iterator[LoggedInput | UnreadLine]:
-    """Yield the requests of a log, which is JSON Lines or one JSON document, and its lines without
-    any.
-
-    Raises UsageError if the file cannot be read.
-    """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; split the file")
-        text = path.read_text("utf-8-sig", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    for number, document in _documents(text):
+    """Yield the requests of a log, and its lines without any. Raises UsageError if the file cannot
+    be read."""
+    for number, document in documents(path):
         found = False
         for request in _requests(document, 0):
             found = True
@@ -66,18 +57,26 @@ def read_log(path: Path) -> Iterator[LoggedInput | UnreadLine]:
             yield UnreadLine(path, number)
 
 
-def _documents(text: str) -> Iterator[tuple[int, Any]]:
-    """Yield each document with the number of its line; None for what is no JSON."""
-    whole = _json(text)
+def documents(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield each document of a log, which is JSON Lines or one JSON document, with the number of
+    its line; None for what is no JSON. Raises UsageError if the file cannot be read."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise UsageError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; split the file")
+        text = path.read_text("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    whole = from_json(text)
     if whole is not None:
         yield 1, whole
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, _json(line)
+            yield number, from_json(line)
 
 
-def _json(text: str) -> Any:
+def from_json(text: str) -> Any:
+    """Return the value of a text; None if it is no JSON."""
     try:
         return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -95,7 +94,7 @@ def _finite(written: str) -> float:
 
 def _requests(found: Any, depth: int) -> Iterator[LoggedInput]:
     """Yield the requests of a document, the outermost first that can be read."""
-    if depth > _MOST_DEPTH:
+    if depth > MOST_DEPTH:
         return
     if isinstance(found, list):
         messages = _messages(found)
@@ -138,7 +137,7 @@ def _of_mapping(found: Mapping[str, Any], depth: int) -> Iterator[LoggedInput]:
 
 def _is_deep(found: Any, depth: int) -> bool:
     """Return whether values are nested deeper than anything that is looked at."""
-    if depth > _MOST_DEPTH:
+    if depth > MOST_DEPTH:
         return True
     inside = found.values() if isinstance(found, Mapping) else found
     return isinstance(found, Mapping | list) and any(_is_deep(one, depth + 1) for one in inside)
@@ -147,20 +146,20 @@ def _is_deep(found: Any, depth: int) -> bool:
 def _messages(found: Any) -> tuple[tuple[str, str], ...]:
     """Return the messages as pairs; nothing if these are no messages of text."""
     if isinstance(found, str):
-        found = _json(found)
+        found = from_json(found)
     if not isinstance(found, list) or not found:
         return ()
     pairs = []
     for item in found:
         if not isinstance(item, Mapping) or not isinstance(item.get("role"), str):
             return ()
-        text = _text(item.get("content", item.get("parts")))
+        text = text_of(item.get("content", item.get("parts")))
         if text is not None:
             pairs.append((item["role"], text))
     return tuple(pairs)
 
 
-def _text(content: Any) -> str | None:
+def text_of(content: Any) -> str | None:
     """Return the text of a message, which may come in parts."""
     if isinstance(content, str):
         return content
@@ -174,7 +173,7 @@ def _text(content: Any) -> str | None:
 def _span_messages(found: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the messages of a span of OpenTelemetry, whose attributes are a mapping or a list of
     key and value."""
-    attributes = _attributes(found)
+    attributes = attributes_of(found)
     messages = _messages(attributes.get("gen_ai.input.messages"))
     if messages:
         return messages
@@ -190,7 +189,8 @@ def _span_messages(found: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _attributes(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def attributes_of(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the attributes of a span; the mapping itself if it is none."""
     written = found.get("attributes", found)
     if isinstance(written, Mapping):
         return written

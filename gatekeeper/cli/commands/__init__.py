@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "mcp": "agents",
     "generate": "generate",
     "fixtures": "contracts",
+    "tools": "tools",
     "init": "contracts",
     "convert": "contracts",
     "gitlab": "services",

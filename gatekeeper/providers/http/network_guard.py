@@ -114,7 +114,7 @@ class NetworkGuard:
 
     def check(self, host: str, *, lookup: bool) -> None:
         """Raise HostRefused for a host, or an address, that is not expected."""
-        if _is_this_machine(host) or is_expected_host(host, self._patterns):
+        if is_this_machine(host) or is_expected_host(host, self._patterns):
             return
         if not lookup and host in self._addresses:
             return
@@ -146,7 +146,8 @@ def _audit(
         guard.check(str(host or ""), lookup=event in _LOOKUPS)
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether the host is the machine itself, by its name or address."""
     if host in ("", "localhost") or host.endswith(".localhost"):
         return True
     try:
