@@ -14,6 +14,8 @@ from typing import Any
 from gatekeeper.contract.calls.calls import (
     MOST_TEXT,
     count_calls,
+    count_rounds,
+    ends_turn,
     is_too_long,
     sent_as,
     user_begins,
@@ -32,6 +34,7 @@ from gatekeeper.contract.values.trial import (
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.retries import Once
 from gatekeeper.sampling.stored_text import is_long
+from gatekeeper.sampling.tool_loop import ToolLoop, size_of
 
 # Sends a call once if several chains or conversations of one fixture need it.
 #
@@ -88,14 +91,16 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     reached. `ask_user` gets each question to it, and raises CallFailed if it has no answer.
     """
     user = request.call if isinstance(request.call, SimulatedUser) else None
-    if user is None and count_calls(request) == 1:
+    if user is None and request.tools is None and count_calls(request) == 1:
         return await ask(request)
     whole, shown = request_digest(request), request.messages
     turns: list[Turn] = []
     users: list[JudgeAnswer] = []
     said: list[str] = []
-    while user or len(turns) < count_calls(request):
-        if user and (turns or user_begins(request)):
+    loop = ToolLoop(request.tools) if request.tools else None
+    ended = 0  # turns of the user, or steps
+    while user or ended < count_rounds(request):
+        if user and not (loop and loop.goes_on) and (turns or user_begins(request)):
             next_one = await _say(
                 user, shown, request.repetition, users, ask_user, begins=not turns
             )
@@ -109,9 +114,19 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
             )
         sent = replace(sent_as(request, turns, said), whole=(whole, len(turns)), inserted=0)
         answer = await ask(sent)
-        turns.append(Turn(request_digest(sent), answer))
+        turn = Turn(request_digest(sent), answer)
+        if loop and answer.tool_calls:
+            turn = await loop.answered(turn, size_of(sent.messages))
+        turns.append(turn)
         if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
             break
+        if loop and not ends_turn(request, turn):
+            if not loop.goes_on:
+                break
+            continue
+        if loop:
+            loop.user_answered()
+        ended += 1
         shown = (*sent.messages, Message("assistant", answer.text))
     return replace(join_turns(turns), users=tuple(users))
 
@@ -144,9 +159,13 @@ async def _say(
 
 def join_turns(turns: Sequence[Turn]) -> Completion:
     """Return one completion for all turns: the last answer, and what all of them took. An amount is
-    unknown if that of one turn is; the time to the first token is that of the first turn."""
+    unknown if that of one turn is; the time to the first token is that of the first turn. Tools
+    that are called together answer together."""
     answers = [turn.completion for turn in turns]
     totals = {name: _total(name, answers) for name in _AMOUNTS}
+    if totals["latency_ms"] is not None:
+        waited = (max((r.delay_ms for r in turn.results), default=0.0) for turn in turns)
+        totals["latency_ms"] += math.fsum(waited)
     return replace(
         answers[-1],
         **totals,

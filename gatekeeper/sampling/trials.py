@@ -19,6 +19,7 @@ from gatekeeper.contract.meaning.modes import with_requirements
 from gatekeeper.contract.prompts.render import render_all, render_value
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.tools.answers import tools_for
 from gatekeeper.contract.values.call import SINGLE, Call, Conversation
 from gatekeeper.contract.values.clusters import count_as_one, members_of
 from gatekeeper.contract.values.definition import Contract, Fixture, Message, SimulatedUser, Target
@@ -158,6 +159,7 @@ def plan_trials(
         arms.insert(0, ("base", base, _render(base, contract.fixtures, lent, trusted=strict)))
     shared = shared_prefixes([[first for first, _ in found.values()] for _, _, found in arms])
     spoken = _conversations(fixtures)
+    loops = {fixture.id: tools_for(contract.tools, fixture) for fixture in fixtures}
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -172,6 +174,7 @@ def plan_trials(
                 repetition=repetition,
                 shared_prefix=prefix,
                 call=spoken.get(fixture.id, sent[fixture.id][1]),
+                tools=loops[fixture.id],
             ),
             contract_from=contract_from,
             cluster=fixture.cluster,

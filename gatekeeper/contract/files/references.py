@@ -57,13 +57,14 @@ _CHECKS = "checks"
 _RECORDED = "recorded"
 _RECORDING = "recorded/"
 
-_Kind = Literal["prompt", "include", "fixtures", "schema"]
+_Kind = Literal["prompt", "include", "fixtures", "schema", "data"]
 # What a file of each kind refers to is of this kind.
 _REFERRED: dict[_Kind, _Kind] = {
     "prompt": "include",
     "include": "include",
     "fixtures": "schema",
     "schema": "schema",
+    "data": "data",
 }
 # The files of a contract, each with what it is taken for: one file may be taken for several.
 _Closure = set[tuple[str, _Kind]]
@@ -174,6 +175,12 @@ class References:
         if isinstance(user, dict) and "prompt" in user:
             text, found = self._located(user["prompt"], path)
             sound &= found and text is not None and self._add(text, "schema", closure)
+        for key in ("tools", "tool_results"):
+            named = data.get(key)
+            for reference in named if isinstance(named, list) else [named]:
+                if isinstance(reference, str):
+                    text, found = self._located(reference, path)
+                    sound &= found and text is not None and self._add(text, "data", closure)
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item
@@ -293,6 +300,8 @@ class References:
 
     def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:
         try:
+            if kind == "data":
+                return frozenset()  # it names no other file
             if kind == "prompt":
                 return self._read_prompt(PromptReference(path))
             text = read_text(self.revision, path)

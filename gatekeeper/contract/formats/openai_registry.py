@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import Any
 
-from gatekeeper.contract.fixtures.fixtures import Row as Sample
 from gatekeeper.contract.fixtures.fixtures import read_rows
 from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, contract_name
 from gatekeeper.contract.formats.reader import (
@@ -38,6 +37,7 @@ from gatekeeper.contract.formats.rows import (
 from gatekeeper.contract.prompts.styles.literal import as_parameter, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
+from gatekeeper.contract.syntax.yaml_positions import Row as Sample
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError, Problem
 

@@ -16,7 +16,6 @@ from gatekeeper.contract.checks.judge_settings import embedding_models, judges_o
 from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.fixtures.fixtures import (
-    Row,
     fixture_from,
     identified,
     own_checks,
@@ -25,6 +24,13 @@ from gatekeeper.contract.fixtures.fixtures import (
 from gatekeeper.contract.fixtures.other_data_sets import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures.quarantine import read_quarantine
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
+from gatekeeper.contract.loading.tool_settings import (
+    LOOP_KEYS,
+    loop_problems,
+    read_loop,
+    read_tools,
+    tool_files,
+)
 from gatekeeper.contract.meaning.digests import (
     contract_digest,
     digest,
@@ -48,7 +54,7 @@ from gatekeeper.contract.reading.size_limits import Tally
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, Row
 from gatekeeper.contract.values.change import ReadFiles, Revision
 from gatekeeper.contract.values.clusters import cluster_meaning
 from gatekeeper.contract.values.definition import (
@@ -159,6 +165,10 @@ class _Loading:
         self._problems += schema_problems(document, contract_schema(), data)
         if not isinstance(data, dict):
             raise ContractError(self._problems)
+        offered = read_tools(self._revision, document, self._problems)
+        tools = read_loop(self._revision, document, self._problems)
+        if offered is not None and isinstance(data.get("params", {}), dict):
+            data = {**data, "params": {**data.get("params", {}), "tools": offered}}
         self._problems += repair_problems(document, data)
         self._problems += similar_problems(document, data)
         self._require_free_name(data)
@@ -184,6 +194,7 @@ class _Loading:
         if not self._problems and prompt is not None:
             target = _target(data, prompt, steps, task)
             self._problems += chain_problems(document, target, checks, fixtures)
+            self._problems += loop_problems(document, tools, fixtures, target)
         if self._problems or prompt is None:
             raise ContractError(distinct_problems(self._problems))
         contract = Contract(
@@ -204,10 +215,11 @@ class _Loading:
             pass_score=data.get("pass_score"),
             template=declared_style(data),
             not_run=self._read.not_run,
+            tools=tools,
         )
         found = self._groups(contract, data)
         contract = replace(contract, groups=found) if found else contract
-        depends = self._dependencies(contract, data)
+        depends = self._dependencies(contract, document.data)
         groups = tuple(replace(group, dependencies=depends) for group in contract.groups)
         return replace(contract, dependencies=depends, groups=groups)
 
@@ -390,7 +402,7 @@ class _Loading:
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,
-            **{key: data[key] for key in ("user", "quarantine", "task") if key in data},
+            **{key: data[key] for key in ("user", "quarantine", "task", *LOOP_KEYS) if key in data},
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
             **({"steps": steps} if steps else {}),
         }
@@ -401,6 +413,9 @@ class _Loading:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
         digests |= {path: self._content_digest(path) for path in recordings_of(contract)}
+        for key in ("tools", "tool_results"):
+            for path in tool_files(data.get(key), self._document.path):
+                digests[path] = digest(file_meaning(path, read_text(self._revision, path)))
         file = self._read.file
         with_prompt = [digest(own), digests[file]] if file in digests else own
         return {**digests, file: digest(with_prompt)}

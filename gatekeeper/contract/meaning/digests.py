@@ -216,6 +216,8 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "must_pass": fixture.must_pass,
         "turns": list(fixture.turns),
         "user": asdict(fixture.user) if fixture.user else None,
+        "tool_results": fixture.tool_results and rows_digest(fixture.tool_results),
+        "state": fixture.state,
     }
     return meaning | {key: value for key, value in optional.items() if value}
 
@@ -243,6 +245,7 @@ def evaluation_meaning(contract: Contract) -> Any:
         "gate": _gate_meaning(contract.gate),
         **({"sent": _schema_order(contract)} if contract.mode in _SENDING_SCHEMAS else {}),
         **({} if contract.pass_score is None else {"pass_score": contract.pass_score}),
+        **({"tools": tools_meaning(contract.tools)} if contract.tools else {}),
     }
 
 

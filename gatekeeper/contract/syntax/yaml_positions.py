@@ -109,6 +109,15 @@ class Document:
         return places.get(key, (1, 1))
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as data, with its position in the document."""
+
+    document: Document
+    key: KeyPath
+    data: Any
+
+
 def field_name(key: KeyPath) -> str:
     """Write `("checks", 0, "pattern")` as a person does: `checks[0].pattern`."""
     name = ""

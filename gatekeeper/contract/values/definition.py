@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from gatekeeper.contract.values.calibration_record import Calibrations
 from gatekeeper.contract.values.objectives import Objective, ResourceLimit, SimilarTexts
+from gatekeeper.contract.values.tools import ToolRow, Tools
 from gatekeeper.errors import Problem
 
 Severity = Literal["error", "warn"]
@@ -360,6 +361,10 @@ class Fixture:
     turns: tuple[str, ...] = ()
     user: SimulatedUser | None = None
     quarantine: Quarantine | None = None
+    tool_results: tuple[ToolRow, ...] = ()
+    """What tools answer for this fixture, before the contract's rows."""
+    state: Any = None
+    """What the tools' state is at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +455,8 @@ class Contract:
     part_of: str | None = None
     checks_of_mode: tuple[CheckSpec, ...] | None = field(default=None, repr=False)
     not_run: tuple[NotRun, ...] = field(default=(), compare=False)
+    tools: Tools | None = None
+    """The tool loop; None for one answer."""
 
     @property
     def places(self) -> tuple[str, ...]:

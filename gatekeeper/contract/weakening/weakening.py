@@ -28,6 +28,7 @@ from gatekeeper.contract.values.clusters import cluster_weakenings
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.values.objectives import Objective, similar_weakening
 from gatekeeper.contract.values.trial import Request
+from gatekeeper.contract.weakening.tool_weakening import tool_weakenings
 
 Requests = Mapping[str, Request]
 """The requests of an arm by the fixture."""
@@ -74,6 +75,7 @@ def weakenings(
         *_fixtures(base, head),
         *quarantine_weakenings(base, head),
         *user_weakenings(base.fixtures, head.fixtures),
+        *tool_weakenings(base, head),
         *cluster_weakenings(base, head, inputs),
         *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),
         *score_weakenings(base, head),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import CHECKS, SHAPES
@@ -20,6 +20,7 @@ from gatekeeper.contract.loading.load import _Loading, load_contract
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 
+TOOLS = '{"tools": [{"name": "find", "description": "%s", "inputSchema": {"type": "object"}}]}'
 CODE = "def calm(output, context=None):\n    return True\n"
 
 
@@ -50,6 +51,13 @@ PARTS: dict[str, Part] = {
         sets={"prompt": "p/head.md"},
     ),
     "step": Part(text("p/first.md"), {"steps": [{"name": "first", "prompt": "p/first.md"}]}),
+    "tools": Part(
+        {
+            "t.json": (TOOLS % "Find.", TOOLS % "Find it."),
+            "rows.csv": ("tool,returns\nfind,a\n", "tool,returns\nfind,b\n"),
+        },
+        sets={"tools": ["t.json"], "tool_results": "rows.csv"},
+    ),
     "fixtures": Part({"f.csv": ("x\na\n", "x\nb\n")}, {"fixtures": [{"file": "f.csv"}]}),
     "rows with checks": Part(
         {
@@ -171,6 +179,7 @@ def test_a_contract_is_affected_by_each_file_of_a_part(name: str) -> None:
 
 @given(st.lists(st.sampled_from(sorted(PARTS)), unique=True, max_size=5))
 def test_a_contract_is_affected_by_each_file_of_its_parts(names: list[str]) -> None:
+    assume(not {"step", "tools"} <= {*names})  # a tool loop has no steps
     every_change_is_found(made_of(names))
 
 

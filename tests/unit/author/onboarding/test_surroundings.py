@@ -9,8 +9,8 @@ import pytest
 from gatekeeper.author.onboarding.proposal import propose
 from gatekeeper.author.onboarding.skeleton import DEFAULT_MODEL
 from gatekeeper.author.onboarding.surroundings import MOST_ROWS
-from gatekeeper.contract.fixtures.fixtures import Row, read_rows
-from gatekeeper.contract.syntax.yaml_positions import parse_yaml
+from gatekeeper.contract.fixtures.fixtures import read_rows
+from gatekeeper.contract.syntax.yaml_positions import Row, parse_yaml
 from gatekeeper.contract.values.change import MemoryRevision
 
 LABELS = "Classify the mail into one of these categories:\n- billing: payments\n- other\n\n"
