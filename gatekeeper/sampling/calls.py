@@ -104,8 +104,8 @@ def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
         if len(parts) == 1:
             yield trial, parts[0]
             continue
-        if isinstance(trial.request.call, SimulatedUser):
-            # What a simulated user will say is not known, so nothing is known to be shared.
+        if isinstance(trial.request.call, SimulatedUser) or trial.request.tools:
+            # What a user or a tool will say is not known, so nothing is known to be shared.
             yield from ((trial, part) for part in parts)
             continue
         for number, part in enumerate(parts):

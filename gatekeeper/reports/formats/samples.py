@@ -11,7 +11,7 @@ from gatekeeper.contract.calls.calls import step_names
 from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
-from gatekeeper.sampling.completion_record import answer_row
+from gatekeeper.sampling.completion_record import answer_row, loop_row
 
 
 def sample_lines(result: GateResult) -> Iterator[str]:
@@ -82,7 +82,8 @@ def _turns(completion: Completion | None, steps: Sequence[str]) -> list[dict[str
 
 def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
     of_step = {} if step is None else {"step": step}
-    return {**of_step, "request": turn.request, **answer_row(turn.completion)}
+    said = answer_row(turn.completion)
+    return {**of_step, "request": turn.request, **said, **loop_row(turn)}
 
 
 def _check_result(check_result: CheckResult) -> dict[str, Any]:
