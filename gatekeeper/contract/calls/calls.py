@@ -94,7 +94,8 @@ def _tool_messages(turn: Turn, called: int) -> Iterator[Message]:
     that what is sent depends on what was said alone; `called` calls came before."""
     ids = (f"call{number:05}" for number in count(called + 1))
     calls = tuple(replace(c, id=i) for c, i in zip(turn.completion.tool_calls, ids, strict=False))
-    yield Message("assistant", turn.completion.text, calls)
+    answer = turn.completion
+    yield Message("assistant", answer.text, calls, opaque=answer.opaque)
     for call, result in zip(calls, turn.results, strict=False):
         yield Message("tool", result.text, answers=call.id)
 

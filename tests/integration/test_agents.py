@@ -1,0 +1,128 @@
+"""Contracts with tools through whole runs: a model on 127.0.0.1 that follows its prompt by rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.edited_text import edited
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer, Reply
+from support.recorded_repository import check, result_of
+
+from gatekeeper.cli.main import main
+
+IDS = tuple(f"A{number}" for number in range(12))
+CONTRACT = """\
+contract: 1
+name: refunds
+prompt: prompt.md
+model: openai/gpt-4o-mini
+params: {max_tokens: 50}
+tools: tools.json
+tool_results:
+  - tool: find_order
+    when: {schema: {properties: {id: {pattern: "^A"}}}}
+    returns: "{{ state[args.id] }}"
+  - tool: refund
+    when: {id: "{{ order }}"}
+    sets: [{op: replace, path: "/{{ args.id }}/status", value: refunded}]
+    returns: done
+fixtures: [{file: orders.jsonl}]
+checks: [{type: contains, value: "{{ order }} is refunded"}]
+sampling: {samples: 1, mode: fixed}
+slo: {success_rate: 0.5}
+"""
+TOOLS = {
+    "tools": [
+        {"name": name, "description": name, "inputSchema": {"type": "object"}}
+        for name in ("find_order", "refund")
+    ]
+}
+PROMPT = "---\n---\nsystem:\nLook first.\n\nuser:\nRefund {{ order }}.\n"
+
+
+def call(name: str, **arguments: str) -> dict:
+    return {
+        "id": "call_of_the_provider",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
+
+
+def calling(*calls: dict) -> Reply:
+    return Reply(None, finish_reason="tool_calls", tool_calls=calls)
+
+
+def answer(body: dict) -> str | Reply:
+    """Find the order, refund it, say so; without the sentence of the system message, only talk."""
+    said = body["messages"]
+    order = said[1]["content"].split()[1].rstrip(".")
+    if not said[0]["content"].startswith("Look first"):
+        return "I will look into it."
+    if len(said) == 2:
+        return calling(call("find_order", id=order))
+    if len(said) == 4:
+        assert [tool["function"]["name"] for tool in body["tools"]] == ["find_order", "refund"]
+        assert json.loads(said[3]["content"]) == {"status": "paid"}
+        assert said[2]["tool_calls"][0]["id"] == said[3]["tool_call_id"] == "call00001"
+        return calling(call("refund", id=order))
+    return f"{order} is refunded."
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as found:
+        monkeypatch.setenv("OPENAI_API_KEY", "anything")
+        yield found
+
+
+@pytest.fixture
+def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    rows = [
+        {"id": name, "vars": {"order": name}, "state": {name: {"status": "paid"}}} for name in IDS
+    ]
+    made = git_repository("refunds")
+    made.write_all(
+        {
+            "contracts/refunds.yaml": CONTRACT,
+            "contracts/prompt.md": PROMPT,
+            "contracts/tools.json": json.dumps(TOOLS),
+            "contracts/orders.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        }
+    )
+    made.commit("base")
+    return made
+
+
+def test_the_tools_of_a_run_are_answered_until_the_model_answers(
+    repository: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    where = ["--repo", str(repository.path)]
+    assert main(["run", *where, "--out", str(tmp_path / "one")]) == 0
+    found = result_of(tmp_path / "one")
+    assert found["calls"]["made"] == len(server.requests) == 3 * len(IDS)
+    assert found["contracts"][0]["head"]["passed"] == len(IDS)
+
+    samples = tmp_path / "one" / "samples.jsonl"
+    line = json.loads(samples.read_text().splitlines()[0])
+    first, second, third = line["turns"]
+    assert json.loads(first["results"][0]["text"]) == {"status": "paid"}
+    assert second["results"] == [{"text": "done", "source": "row"}]
+    assert json.loads(second["state"]) == {line["fixture"]: {"status": "refunded"}}
+    assert "results" not in third
+
+    assert main(["run", *where, "--replay", str(samples), "--out", str(tmp_path / "two")]) == 0
+    again = result_of(tmp_path / "two")
+    assert (again["calls"]["made"], again["contracts"][0]["head"]["passed"]) == (0, len(IDS))
+
+
+def test_a_prompt_that_no_longer_acts_is_a_regression(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    prompt = edited(PROMPT, "Look first", "Be kind")
+    repository.propose({"contracts/prompt.md": prompt})
+
+    assert check(repository, tmp_path) == 1
