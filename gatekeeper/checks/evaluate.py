@@ -29,8 +29,8 @@ from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.step_views import (
     StepViews,
     filler_sample,
+    no_answer,
     prompts_of_step,
-    refusal,
     renamed_steps,
 )
 from gatekeeper.contract.calls.calls import ends_turn
@@ -196,7 +196,7 @@ class Evaluator:
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample, given the judge answers that
         it carries; nothing if the model gave no answer or refused the request."""
-        if not self.has_judges or sample.completion is None or refusal(sample.completion):
+        if not self.has_judges or sample.completion is None or no_answer(sample):
             return ()
         views = StepViews(sample, self.new_step_names)
         asking = ((c.evaluate, views.of(c.step)) for c in self.checks[sample.trial.fixture])

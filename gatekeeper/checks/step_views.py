@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from gatekeeper.checks.check import Finding, SampleEvaluator, failed, undetermined
 from gatekeeper.contract.calls.calls import MOST_TEXT, as_called, calls_of, spoken, step_names
+from gatekeeper.contract.calls.trajectory import why_unfinished
 from gatekeeper.contract.values.definition import Prompt, Target
 from gatekeeper.contract.values.trial import REFUSED_REQUESTS, Arm, Completion, Sample, Trial, Turn
 
@@ -42,8 +43,8 @@ class StepViews:
     def apply(self, evaluate: SampleEvaluator, step: str | None) -> Finding | None:
         """Return what a check finds in its step; None if it is left out. If the provider refused a
         request, every check of that step and of later ones fails."""
-        sample, refused = self.of(step), refusal(self._sample.completion)
-        if refused and (sample is None or refusal(sample.completion)):
+        sample, refused = self.of(step), no_answer(self._sample)
+        if refused and (sample is None or no_answer(sample)):
             return failed(refused)
         if sample is not None:
             return evaluate(sample)
@@ -63,11 +64,14 @@ class StepViews:
         return replace(called, completion=answer, output=answer.text, repairs=(), ledger=())
 
 
-def refusal(completion: Completion | None) -> str | None:
-    """Return why there is no output, if the provider refused the request."""
-    if completion is None or completion.text:
+def no_answer(sample: Sample) -> str | None:
+    """Return why there is no answer: the provider refused the request, or a tool loop ended before
+    one."""
+    completion = sample.completion
+    if completion is None:
         return None
-    return REFUSED_REQUESTS.get(completion.finish_reason or "")
+    refused = None if completion.text else REFUSED_REQUESTS.get(completion.finish_reason or "")
+    return refused or why_unfinished(sample)
 
 
 def renamed_steps(contract: Target, head: Target) -> dict[str, str]:

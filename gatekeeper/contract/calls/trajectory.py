@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gatekeeper.contract.values.definition import ToolCall
+from gatekeeper.contract.values.tools import MOST_CALLS
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
     Completion,
@@ -20,6 +21,10 @@ from gatekeeper.contract.values.trial import (
     Turn,
 )
 
+_SHOWN = 300
+"""Characters of a name or of arguments in a message."""
+_KINDS = frozenset({"equals", "schema", "path", "pattern"})
+"""Names of arguments that `when` could take for a kind of condition."""
 Ended = Literal["answered", "max_steps", "unanswered", "refused"]
 
 
@@ -55,6 +60,45 @@ def trajectory(sample: Sample) -> Trajectory:
     ended = _ended(turns[-1], loops=tools is not None)
     answers = tuple(turn.completion for turn in turns)
     return Trajectory(answers, tuple(_calls(turns)), state, ended)
+
+
+def why_unfinished(sample: Sample) -> str | None:
+    """Return why a tool loop ended before the model's last answer; None if there is one. For a call
+    that nothing answered, this proposes the row."""
+    if sample.trial.request.tools is None or sample.completion is None:
+        return None
+    found = trajectory(sample)
+    if found.ended == "unanswered":
+        call = next(c.call for c in found.calls if c.result and c.result.source == "none")
+        return f"No row answers {shown_call(call)}. Add one to `tool_results`: {row_for(call)}"
+    last = found.answers[-1]
+    if found.ended != "max_steps":
+        return None
+    if len(last.tool_calls) > MOST_CALLS:
+        return (
+            f"One answer calls {len(last.tool_calls):,} tools; at most {MOST_CALLS} are answered."
+        )
+    return (
+        f"The model still called {shown_call(last.tool_calls[0])} in its answer "
+        f"{len(found.answers)}, and `max_steps` or the length of the conversation ended the loop."
+    )
+
+
+def shown_call(call: ToolCall) -> str:
+    """Return a call as a person writes it, shortened."""
+    return f"{call.name[:_SHOWN]}({call.arguments[:_SHOWN]})"
+
+
+def row_for(call: ToolCall) -> str:
+    """Return the row of `tool_results` to paste for a call: one line of YAML."""
+    try:
+        args = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        args = None
+    exact = isinstance(args, dict) and args and len(call.arguments) <= _SHOWN
+    when = {"equals": args} if _KINDS & {*(args or ())} else args
+    row = {"tool": call.name[:_SHOWN]} | ({"when": when} if exact else {})
+    return f"- {json.dumps(row | {'returns': '…'}, ensure_ascii=False)}"
 
 
 def _calls(turns: Sequence[Turn]) -> list[AnsweredCall]:
