@@ -1,10 +1,12 @@
 """Makes the calls of a conversation or a chain, each with what the model has answered so far.
 
-A simulated user, if there is one, is asked after each answer of the model.
+A simulated user, if there is one, is asked after each answer of the model, and tools that it calls
+are answered.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,19 +24,21 @@ from gatekeeper.contract.calls.calls import (
 )
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer
+from gatekeeper.contract.tools.answers import Toolbox
 from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.tools import MOST_CALLS, Tools
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
     Completion,
     JudgeAnswer,
     Request,
+    ToolResult,
     Trial,
     Turn,
 )
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.retries import Once
 from gatekeeper.sampling.stored_text import is_long
-from gatekeeper.sampling.tool_loop import ToolLoop, size_of
 
 # Sends a call once if several chains or conversations of one fixture need it.
 #
@@ -97,7 +101,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     turns: list[Turn] = []
     users: list[JudgeAnswer] = []
     said: list[str] = []
-    loop = ToolLoop(request.tools) if request.tools else None
+    loop = _ToolLoop(request.tools) if request.tools else None
     ended = 0  # turns of the user, or steps
     while user or ended < count_rounds(request):
         if user and not (loop and loop.goes_on) and (turns or user_begins(request)):
@@ -116,7 +120,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
         answer = await ask(sent)
         turn = Turn(request_digest(sent), answer)
         if loop and answer.tool_calls:
-            turn = await loop.answered(turn, size_of(sent.messages))
+            turn = await loop.answered(turn, _size(sent.messages))
         turns.append(turn)
         if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
             break
@@ -155,6 +159,54 @@ async def _say(
     written = json.dumps(last.text[:_SHOWN] if last else "", ensure_ascii=False)
     who = f"the simulated user {user.model}"
     raise CallFailed(f"{who} gave no readable answer in {TRIES} tries; the last was {written}")
+
+
+_NOT_ANSWERED = "Error: this tool is not available at the moment"
+
+
+class _ToolLoop:
+    """The tools of one trajectory, answered until the model answers without a call. `goes_on` says
+    that all calls of the last answer are answered, and the model may answer again."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._box = Toolbox(tools)
+        self._steps = 0
+        self.goes_on = False
+
+    async def answered(self, turn: Turn, characters: int) -> Turn:
+        """Return the turn with what its tools answer; without, if the model may not go on after a
+        conversation of so many characters. An unanswered call is the last one, unless the contract
+        says what it gets."""
+        self._steps += 1
+        calls = turn.completion.tool_calls
+        written = sum(len(call.name) + len(call.arguments) for call in calls)
+        fits = len(calls) <= MOST_CALLS and characters + written <= MOST_TEXT
+        self.goes_on = fits and self._steps < self._tools.max_steps
+        if not self.goes_on:
+            return turn
+        results: list[ToolResult] = []
+        state = None
+        for call in calls:
+            # The child of rows that are not simple must not hold up other calls.
+            result = await asyncio.to_thread(self._box.answer, call)
+            state = self._box.changed or state
+            if result is None:
+                self.goes_on = self._tools.unanswered == "error"
+                result = ToolResult(_NOT_ANSWERED, is_error=True, source="none")
+            results.append(result)
+            if not self.goes_on:
+                break
+        return replace(turn, results=tuple(results), state=state)
+
+    def user_answered(self) -> None:
+        """Begin the steps of the user's next turn."""
+        self._steps, self.goes_on = 0, False
+
+
+def _size(messages: Sequence[Message]) -> int:
+    """Return the characters of messages."""
+    return sum(len(m.content) + sum(len(c.arguments) for c in m.calls) for m in messages)
 
 
 def join_turns(turns: Sequence[Turn]) -> Completion:

@@ -28,8 +28,8 @@ from gatekeeper.contract.loading.tool_settings import (
     LOOP_KEYS,
     loop_problems,
     read_loop,
-    read_tools,
     tool_files,
+    with_tools,
 )
 from gatekeeper.contract.meaning.digests import (
     contract_digest,
@@ -165,10 +165,8 @@ class _Loading:
         self._problems += schema_problems(document, contract_schema(), data)
         if not isinstance(data, dict):
             raise ContractError(self._problems)
-        offered = read_tools(self._revision, document, self._problems)
         tools = read_loop(self._revision, document, self._problems)
-        if offered is not None and isinstance(data.get("params", {}), dict):
-            data = {**data, "params": {**data.get("params", {}), "tools": offered}}
+        data = with_tools(self._revision, document, self._problems)
         self._problems += repair_problems(document, data)
         self._problems += similar_problems(document, data)
         self._require_free_name(data)

@@ -60,15 +60,20 @@ def _parts(
             out.extend(error.problems)
 
 
-def read_tools(revision: Revision, document: Document, out: Problems) -> list[Any] | None:
-    """Return the functions that `tools` names, in OpenAI's form; None if the contract has no such
-    key. A mistake is added to `out`."""
-    if not isinstance(document.data, dict) or "tools" not in document.data:
-        return None
-    params = document.data.get("params")
-    if isinstance(params, dict) and "tools" in params:
+def with_tools(revision: Revision, document: Document, out: Problems) -> Mapping[str, Any]:
+    """Return the contract's data with the functions that `tools` names in `params`, in OpenAI's
+    form. A mistake is added to `out`."""
+    data: Mapping[str, Any] = document.data
+    params = data.get("params", {})
+    if "tools" not in data or not isinstance(params, dict):
+        return data
+    if "tools" in params:
         fix = "keep one of them"
         out.append(document.problem(("tools",), "both `tools` and `params.tools` are set", fix))
+    return {**data, "params": {**params, "tools": _offered(revision, document, out)}}
+
+
+def _offered(revision: Revision, document: Document, out: Problems) -> list[Any]:
     found: list[Any] = []
     names: set[str] = set()
     for part in _parts(revision, document, "tools", _functions_in, out):
