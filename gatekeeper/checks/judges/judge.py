@@ -202,8 +202,8 @@ CHECK = Check(
         context={
             "type": _TEXT_OR_DATA,
             "description": (
-                "The text that must support the output, such as `{{ documents }}`; "
-                "required for `faithful`."
+                "The text that must support the output, such as `{{ documents }}`; required for "
+                "`faithful` without `transcript`, in which the answers of tools support it."
             ),
         },
         question={

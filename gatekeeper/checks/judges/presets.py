@@ -169,9 +169,11 @@ def filled_prompt(
 
 
 def require_own(name: str, preset: Preset, params: Parameters) -> None:
-    """Require the parameters of this kind of judge, and no other's. Raises ParameterError."""
+    """Require the parameters of this kind of judge, and no other's. A transcript is a context, too.
+    Raises ParameterError."""
+    has_context = {"context"} if params.get("transcript") else set()
     for own in preset.required:
-        if params.get(own) in (None, "", [], {}):
+        if params.get(own) in (None, "", [], {}) and own not in has_context:
             raise ParameterError(f"`judge: {name}` needs `{own}`", f"add `{own}`")
     allowed = (*preset.required, *preset.optional)
     for other in OWN:

@@ -86,6 +86,14 @@ def test_the_verdict_decides():
         assert finding.passed is passed
 
 
+def test_a_faithful_judge_takes_what_tools_answered_as_its_context():
+    (question,) = judge(judge="faithful", transcript=True).questions(worked())
+    assert "these answers count like a context" in question.messages[0].content
+    for params in ({}, {"transcript": False}):
+        with pytest.raises(ParameterError, match="needs `context`"):
+            judge(judge="faithful", **params)
+
+
 def test_a_forecast_counts_each_answer_that_the_judge_sees():
     def size(**params) -> int:
         (question,) = judge(**params).forecast(replace(worked(), output="x" * 1000))

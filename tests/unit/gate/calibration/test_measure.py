@@ -51,6 +51,15 @@ def test_a_judge_of_pairs_cannot_be_calibrated():
         plan_calibration(contract("f0", checks=(prefer,)), LABELS)
 
 
+def test_a_judge_of_whole_conversations_cannot_be_calibrated():
+    params = {"judge": "tone", "tone": "kind", "model": "openai/gpt-4o", "transcript": True}
+    kind = CheckSpec("judge", "kind", params)
+    every = CheckSpec("all_of", "every", {}, parts=(kind,))
+    for spec in (kind, every):
+        with pytest.raises(UsageError, match="grades whole conversations"):
+            plan_calibration(contract("f0", checks=(spec,)), LABELS)
+
+
 def test_figures_are_those_of_a_hand_count():
     made = plan()
     found = graded(made, client := FakeClient(obey))
