@@ -39,6 +39,7 @@ MODULES: Mapping[str, str] = {
     "quote": "grounded.quote",
     "similar": "grounded.similar",
     "tool_call": "tools.tool_call",
+    "end_state": "tools.end_state",
     "no_repeated_call": "tools.no_repeated_call",
     "recovers_from_error": "tools.recovers_from_error",
     "enum": "text.enumeration",

@@ -38,6 +38,8 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
     fixture = {"id": FIXTURE, "vars": dict(example.vars)}
     if example.expected is not None:
         fixture["expected"] = example.expected
+    if isinstance(example.passes, Completion) and any(t.state for t in example.passes.turns):
+        fixture["state"] = {}
     contract: dict[str, Any] = {
         "contract": 1,
         "name": "example",

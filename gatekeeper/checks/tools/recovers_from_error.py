@@ -36,8 +36,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
                 of = f" of {tool}" if same_tool else ""
                 said = quote(error.result.text) if error.result else ""
                 return failed(
-                    f"expected a later call{of} to succeed; {tool} got the error {said} in step "
-                    f"{error.step + 1}"
+                    f"expected a later call{of} to succeed; in step {error.step + 1}, {tool} "
+                    f"answered {said}"
                 )
         if errors and found.ended != "answered":
             return failed("expected an answer after the error of a tool; the model gave none")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from dataclasses import replace
+from typing import Any
 
-from gatekeeper.contract.values.definition import ToolCall
-from gatekeeper.contract.values.trial import Completion, ToolResult, Turn
+import pytest
+from support.judges import MODEL
+from support.outcomes import contract
+
+from gatekeeper.checks.check import Files, Finding, InnerCheck
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.checks.registry import CHECKS
+from gatekeeper.contract.values.definition import CheckSpec, ToolCall
+from gatekeeper.contract.values.trial import Completion, Request, Sample, ToolResult, Trial, Turn
+from gatekeeper.errors import ContractError
 
 OK, GONE = ToolResult("ok"), ToolResult("gone", is_error=True)
 
@@ -18,6 +28,11 @@ def step(*calls: tuple[str, str, ToolResult | None]) -> Turn:
 
 
 LAST = Turn("", Completion("Done."))
+
+
+def sample_of(output: str, **completion: Any) -> Sample:
+    trial = Trial("c", "f", "head", 0, Request("m", (), {}, None, 0))
+    return Sample(trial, Completion(output, **completion), output=output)
 
 
 def found(apply, kind, turns, **params):
@@ -84,7 +99,66 @@ def test_recovery_from_errors(apply, turns, params, passed):
 def test_an_error_is_named_with_its_step(apply):
     turns = [step(("b", "{}", OK)), step(("a", "{}", GONE)), LAST]
     message = found(apply, "recovers_from_error", turns).message
-    assert message == 'expected a later call of "a" to succeed; "a" got the error "gone" in step 2'
+    assert message == 'expected a later call of "a" to succeed; in step 2, "a" answered "gone"'
+
+
+def left(state: Any, *parts: dict[str, Any], start: Any = 1) -> Finding:
+    """What `end_state` finds of a run that ends with a state, from the same checks as written."""
+    specs = tuple(
+        CheckSpec(part["type"], part["type"], {k: v for k, v in part.items() if k != "type"})
+        for part in parts
+    )
+    spec = CheckSpec("end_state", "state", {"checks": []}, parts=specs)
+    made = contract("f", checks=(spec,))
+    fixtures = tuple(replace(fixture, state=start) for fixture in made.fixtures)
+    (prepared,) = prepare(replace(made, fixtures=fixtures)).checks["f"]
+    turns = (replace(step(("a", "{}", OK)), state=json.dumps(state)), LAST)
+    return prepared.evaluate(sample_of("Done.", turns=turns))
+
+
+@pytest.mark.parametrize(
+    ("state", "part", "passed"),
+    [
+        ({"a": {"b": "paid"}}, {"type": "equals", "field": "a.b", "value": "paid"}, True),
+        ({"a": {"b": "open"}}, {"type": "equals", "field": "a.b", "value": "paid"}, False),
+        ({"a": [1, 2.0]}, {"type": "json_equal", "value": {"a": [1.0, 2]}}, True),
+        ({"a": []}, {"type": "json_schema", "schema": {"required": ["b"]}}, False),
+        ([{"n": 1}, {"n": 5}], {"type": "count", "path": "$[?@.n > 3]", "max": 0}, False),
+        ({"note": "Done."}, {"type": "not_contains", "value": "Done."}, False),
+    ],
+)
+def test_checks_read_the_state_and_not_the_answer(state, part, passed):
+    assert left(state, part).passed is passed
+
+
+def test_every_part_of_the_state_must_pass_and_the_message_names_what_does_not():
+    right, wrong = ({"type": "equals", "field": "a", "value": value} for value in (1, 2))
+    found = left({"a": 1}, right, wrong)
+    assert (found.passed, found.message) == (
+        False,
+        "1 of 2 checks failed: `equals`: `a`: expected 2; got 1",
+    )
+
+
+def test_a_fixture_without_a_state_is_a_mistake_of_the_contract():
+    with pytest.raises(ContractError, match="the fixture has no `state`"):
+        left({}, {"type": "json_valid"}, start=None)
+
+
+def test_a_judge_grades_the_state():
+    kind = {"type": "judge", "judge": "rubric", "criteria": "Refunded.", "model": MODEL}
+    spec = CheckSpec("judge", "kind", {k: v for k, v in kind.items() if k != "type"})
+    inner = CHECKS["judge"].prepare(spec.params, Files({}, "c.yaml"))
+    check = CHECKS["end_state"].prepare(
+        {"checks": (InnerCheck("kind", inner),)}, Files({}, "c.yaml")
+    )
+    sample = sample_of("Done.", turns=(replace(LAST, state='{"a": "XYZZY"}'),))
+    (question,) = check.questions(sample)
+    assert "XYZZY" in question.messages[1].content
+    assert "Done." not in question.messages[1].content
+    assert check.questions(sample_of("Done.")) == ()
+    assert check(sample_of("Done.")).passed is None
+    assert check.judge_models == (MODEL,)
 
 
 @pytest.mark.parametrize(("answers", "passed"), [(1, True), (2, True), (3, False)])
