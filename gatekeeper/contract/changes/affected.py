@@ -244,8 +244,7 @@ class _Comparison:
         prompts = {sketch.path: {*sketch.prompts} for sketch in sketches}
         self._tests = {n: prompts[paths[0]] for n, paths in names.items() if paths[0] in prompts}
         at_base = self._base_sketches([*sketches, *unusable])
-        covered = {path for sketch in sketches for path in sketch.closure}
-        covered |= {path for contract in loaded.values() for path in contract.dependencies}
+        covered = self._covered(sketches, loaded)
         heads = {s.path: self._side(s, loaded[s.path]) for s in sketches if s.path in loaded}
         bases = {sketch.path: self._side_at_base(sketch) for sketch in at_base}
         uncovered = self._uncovered(covered, sketches)
@@ -361,14 +360,17 @@ class _Comparison:
             watched = self._watched(base or (side.sketch if side else None), head)
             left = self._left(watched, heads, side)
             self.notices += overridden_settings(base, head) if base else ()
-            successors = () if left else following.of_all(watched, head)
+            unlisted = _unlisted_skill(side.sketch, head, self.after) if side else None
+            left_out = left or unlisted
+            successors = () if left_out else following.of_all(watched, head)
             is_other = base is not None and (
                 differs(base, head) or any(reading_weakenings(base.target, head.target))
             )
-            if base is None or left or successors or is_other:
+            if base is None or left_out or successors or is_other:
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
                 result = self._result(base, head, left)
                 result = replace(result, is_foreign=heads[path].sketch.is_foreign)
+                result = replace(result, left_prompt=result.left_prompt or unlisted)
                 if side and base is None and not side.sketch.is_foreign:
                     fault = self._faults_at_base[side.sketch.path].problems[0]
                     result = replace(result, base_fault=fault)
@@ -530,6 +532,17 @@ class _Comparison:
             return "modified" if path in self.after else "deleted"
         return "renamed" if path in self.old_path else "added"
 
+    def _covered(self, sketches: Sequence[Sketch], loaded: Mapping[str, Contract]) -> set[str]:
+        """Return the paths that contracts test: of a skill that one only shows, if its text is that
+        of base."""
+        covered: set[str] = set()
+        for sketch in sketches:
+            contract, shown = loaded.get(sketch.path), sketch.shown.keys()
+            covered |= sketch.tested
+            covered |= contract.dependencies.keys() - shown if contract else set()
+            covered.update(filter(self._has_old_text, shown))
+        return covered
+
     def _uncovered(self, covered: set[str], sketches: Sequence[Sketch]) -> tuple[str, ...]:
         changed = {
             path
@@ -544,9 +557,26 @@ class _Comparison:
         others = {path for path in others if path in named or may_hold_text(head, path)}
         return tuple(sorted({*others, *keys}))
 
+    def _has_old_text(self, path: str) -> bool:
+        """Return whether nothing but the front matter of a skill changed."""
+        sides = (self.change.base, self.old_path.get(path, path)), (self.change.head, path)
+        try:
+            texts = [(read_text(revision, name), name) for revision, name in sides]
+        except UnreadableError:
+            return False
+        return len({text.removeprefix(front_matter_of(text, name)) for text, name in texts}) == 1
+
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))
         return old is not None and old.id == self.after[path].id
+
+
+def _unlisted_skill(before: Sketch, head: Contract, after: Iterable[str]) -> str | None:
+    """Return a skill of head that base's contract would show to the model, and head's does not."""
+    if before.is_foreign:
+        return None
+    found = (path for each in sorted(before.patterns) for path in matching(after, each))
+    return next((path for path in found if path not in head.dependencies), None)
 
 
 # What a suite of another tool that cannot be used at head means for the contracts that it held.

@@ -27,7 +27,11 @@ _DATA = (".yaml", ".yml", ".json")
 _MARKS: tuple[tuple[SuiteKind, tuple[str, ...], tuple[str, ...]], ...] = (
     ("prompty", (".prompty",), (r"(?m)^(?:sample|inputs)[ \t]*:",)),
     ("GitHub prompt", (".yaml", ".yml"), (_has_key("messages"), _has_key("evaluators"))),
-    ("contract", (".yaml", ".yml"), (_has_key("contract"), _has_key("(?:prompt|instructions)"))),
+    (
+        "contract",
+        (".yaml", ".yml"),
+        (_has_key("contract"), _has_key("(?:prompt|instructions|skills)")),
+    ),
     ("promptfoo", _DATA, (_has_key("prompts"), _has_key("(?:providers|targets|tests|scenarios)"))),
     ("PCSL", _DATA, (_has_key("pcsl"), _has_key("(?:targets|fixtures)"))),
     ("harness", _DATA, (_has_key("invariants"), _has_key("(?:prompt_template|versions)"))),

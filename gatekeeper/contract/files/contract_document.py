@@ -8,7 +8,7 @@ contracts of a foreign file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.formats.recognise import read_suite
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.prompts.load import front_matter_document
+from gatekeeper.contract.prompts.skills import SkillRouting, read_routing
 from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
 from gatekeeper.contract.values.change import Revision
@@ -40,6 +41,13 @@ class ContractDocument:
     prompt: Prompt | None = None
     parts: tuple[str, ...] = ()
     """What a suite of another tool calls the prompt and the model."""
+    routing: SkillRouting | None = None
+    """What a contract with `skills` was made of."""
+
+    @property
+    def shown(self) -> Mapping[str, str]:
+        """Return the files of which only a part matters, and that part."""
+        return self.routing.shown if self.routing else {}
 
 
 def read_contract_documents(revision: Revision, file: str) -> tuple[ContractDocument, ...]:
@@ -48,6 +56,9 @@ def read_contract_documents(revision: Revision, file: str) -> tuple[ContractDocu
     Raises UnreadableError and ContractError.
     """
     document = _parse(read_text(revision, file), file)
+    if routing := read_routing(revision, document):
+        found = ContractDocument(routing.document, file, prompt=routing.prompt, routing=routing)
+        return (replace(found, patterns=routing.patterns),)
     suite = read_suite(revision, document)
     if suite is None:
         return (ContractDocument(document, file, not_run=_listed_as_not_run(document)),)

@@ -27,7 +27,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 # What every contract has. Reading no more than that, a file costs next to nothing.
 _LOOKS_LIKE_ONE = tuple(
     re.compile(rf"^[\"']?{key}[\"']?[ \t]*:", re.MULTILINE)
-    for key in ("contract", "(?:prompt|instructions)")
+    for key in ("contract", "(?:prompt|instructions|skills)")
 )
 
 

@@ -146,7 +146,7 @@ class _Inventory:
         entries: Mapping[str, Entry] = self.revision.entries
         self.files = [path for path, entry in entries.items() if entry.kind == "file"]
         sketches = find_contracts(References(self.revision, self.shapes), self.policy)
-        closures = {path for sketch in sketches for path in sketch.closure}
+        closures = {path for sketch in sketches for path in sketch.tested}
         suites = [*self._contracts(sketches), *self._other_suites(closures)]
         taken = {suite.path.partition("#")[0] for suite in suites}
         taken.update(policy_paths(self.files))
@@ -258,7 +258,7 @@ def _covering(sketches: Sequence[Sketch]) -> dict[str, tuple[str, ...]]:
     """Map each path of a closure, and each prompt by its reference, to the contracts' paths."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for sketch in sketches:
-        inside = {path for path in sketch.closure if path != sketch.path}
+        inside = {path for path in sketch.tested if path != sketch.path}
         for name in (*inside, *sketch.prompts):
             found[name][sketch.path] = None
     return {name: tuple(sorted(paths)) for name, paths in found.items()}

@@ -100,6 +100,13 @@ class Sketch:
     """The name of each step and the reference of its prompt."""
     parts: tuple[str, ...] = ()
     """What a suite of another tool calls the prompt and the model."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """The files of which it shows a part alone, and that part: the description of a skill."""
+
+    @property
+    def tested(self) -> Set[str]:
+        """Return the files that it tests as a whole."""
+        return self.closure - self.shown.keys()
 
     @property
     def prompts(self) -> tuple[str, ...]:
@@ -166,7 +173,7 @@ class References:
         place, sound = _located_prompt(written_prompt(data), path)
         prompt = str(place) if place else None
         style = declared_style(data)
-        if place is not None and contract.prompt is None:
+        if place is not None and contract.prompt is None and contract.routing is None:
             sound &= self._add_prompt(place, style, closure)
         steps = _steps(data, path)
         for _, step in steps:
@@ -195,7 +202,8 @@ class References:
             sound &= self._add_checks(checks, path, closure)
         judges = map(recording_path, judges_named_in(data))
         name = data.get("name")
-        paths = {file, *contract.paths, *(named for named, _ in closure)}
+        paths = {file, *contract.paths, *contract.shown, *(named for named, _ in closure)}
+        sound &= not (contract.routing and contract.routing.problems)
         return Sketch(
             path,
             name if isinstance(name, str) else None,
@@ -205,6 +213,7 @@ class References:
             "contract" in data,
             file=file,
             patterns=contract.patterns,
+            shown=contract.shown,
             is_foreign=contract.is_foreign,
             parts=contract.parts,
             steps=tuple((name, str(step)) for name, step in steps if step is not None),

@@ -47,6 +47,7 @@ from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.prompts.instructions import read_task
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt, written_prompt
+from gatekeeper.contract.prompts.skills import NO_ROUTING, unknown_skills
 from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.prompts.unfilled_names import require_filled
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
@@ -157,7 +158,8 @@ class _Loading:
         self._document = document = read.document
         judge = document.data.get("judge") if isinstance(document.data, dict) else None
         self._checks = CheckReader(revision, shapes, judge if isinstance(judge, dict) else {})
-        self._problems: list[Problem] = []
+        self._routing = read.routing or NO_ROUTING
+        self._problems: list[Problem] = [*self._routing.problems]
         self._fixture_files: dict[str, list[Fixture]] = {}
 
     def contract(self) -> Contract:
@@ -252,7 +254,9 @@ class _Loading:
                     found += self._fixtures_of([row], row.key, tally)
                 except ContractError as error:
                     self._problems += error.problems
-        return identified(found, self._problems)
+        fixtures = identified(found, self._problems)
+        self._problems += unknown_skills(self._routing, fixtures)
+        return fixtures
 
     def _fixtures_of(self, rows: list[Row], key: KeyPath, tally: Tally) -> list[Fixture]:
         """Build the fixtures of the rows, after counting them."""
@@ -287,6 +291,8 @@ class _Loading:
     def _prompt(self, reference: Any, style: TemplateStyle | None) -> Prompt | None:
         if not isinstance(reference, str) or not reference:
             return None
+        if self._read.routing:
+            return self._read.prompt
         try:
             place = locate_prompt(reference, self._document.path)
             return self._read.prompt or load_prompt(self._revision, str(place), style)
@@ -404,7 +410,10 @@ class _Loading:
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
             **({"steps": steps} if steps else {}),
         }
-        digests = prompt_file_digests(contract.target.prompts) | user_files(data, contract)
+        shown = {path: digest(text) for path, text in self._read.shown.items()}
+        # A prompt that is made of skills is in no file of its own.
+        digests = shown or prompt_file_digests(contract.target.prompts)
+        digests |= user_files(data, contract)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: _file_digest(found) for path, found in self._fixture_files.items()}
         for spec in (spec for part in contract.parts for spec in part.every_check()):
