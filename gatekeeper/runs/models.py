@@ -99,7 +99,8 @@ def _kept(work: Work, worst: Price) -> Price:
 
 def require_single_calls(job: Job, option: str) -> None:
     """Refuse a contract whose later calls depend on the answers to earlier ones, which come only
-    with the whole batch or shard: judges, steps and conversations. Raises UsageError."""
+    with the whole batch or shard: judges, steps and conversations; in a batch also tools. Raises
+    UsageError."""
     name = job.contract.name
     why = None
     fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
@@ -117,6 +118,8 @@ def require_single_calls(job: Job, option: str) -> None:
         why = (
             f"the fixture {found.id} of {name} has {what} needs the answer to the previous message"
         )
+    elif option == "--batch" and any(e.contract.tools for e in job.evaluations):
+        why = f"{name} has tools, and each call needs what the tools answered before it"
     if why:
         raise UsageError(
             f"{option}: {why}; run this contract without {option}, and the other contracts with "

@@ -102,7 +102,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     users: list[JudgeAnswer] = []
     said: list[str] = []
     loop = _ToolLoop(request.tools) if request.tools else None
-    ended = 0  # turns of the user, or steps
+    ended = begun = 0  # the turns of the user, or steps, that ended, and where the next begins
     while user or ended < count_rounds(request):
         if user and not (loop and loop.goes_on) and (turns or user_begins(request)):
             next_one = await _say(
@@ -121,6 +121,9 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
         turn = Turn(request_digest(sent), answer)
         if loop and answer.tool_calls:
             turn = await loop.answered(turn, _size(sent.messages))
+        if turn.state is not None:
+            # A later state of the same turn of the user takes its place: it can be long.
+            turns[begun:] = [replace(earlier, state=None) for earlier in turns[begun:]]
         turns.append(turn)
         if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
             break
@@ -130,7 +133,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
             continue
         if loop:
             loop.user_answered()
-        ended += 1
+        ended, begun = ended + 1, len(turns)
         shown = (*sent.messages, Message("assistant", answer.text))
     return replace(join_turns(turns), users=tuple(users))
 
@@ -180,8 +183,8 @@ class _ToolLoop:
         says what it gets."""
         self._steps += 1
         calls = turn.completion.tool_calls
-        written = sum(len(call.name) + len(call.arguments) for call in calls)
-        fits = len(calls) <= MOST_CALLS and characters + written <= MOST_TEXT
+        characters += sum(len(call.name) + len(call.arguments) for call in calls)
+        fits = len(calls) <= MOST_CALLS and characters <= MOST_TEXT
         self.goes_on = fits and self._steps < self._tools.max_steps
         if not self.goes_on:
             return turn
@@ -195,6 +198,8 @@ class _ToolLoop:
                 self.goes_on = self._tools.unanswered == "error"
                 result = ToolResult(_NOT_ANSWERED, is_error=True, source="none")
             results.append(result)
+            characters += len(result.text)
+            self.goes_on &= characters <= MOST_TEXT
             if not self.goes_on:
                 break
         return replace(turn, results=tuple(results), state=state)

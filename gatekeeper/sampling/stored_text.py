@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.values.definition import ToolCall
-from gatekeeper.contract.values.trial import CheckResult, Completion, CutText, Outcome, Sample
+from gatekeeper.contract.values.trial import (
+    CheckResult,
+    Completion,
+    CutText,
+    Outcome,
+    Sample,
+    Turn,
+)
 
 MOST_CHARACTERS = 100_000
 """The most characters of an answer that are stored, as the model gave it and after repairs."""
@@ -34,12 +41,12 @@ def shorten(text: str, most: int) -> str:
 
 def is_long(completion: Completion) -> bool:
     """Return whether the answer is too long to be kept as it is."""
-    return _length(completion) > MOST_CHARACTERS
+    return max(_length(completion), _length_of_loop(completion)) > MOST_CHARACTERS
 
 
 def stored_completion(completion: Completion) -> Completion:
     """Return the completion to keep: itself, unless a text of it is too long."""
-    fingerprint = completion.fingerprint
+    fingerprint, is_too_long = completion.fingerprint, is_long(completion)
     if fingerprint is not None and len(fingerprint) > MOST_OF_FINGERPRINT:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
     if completion.turns:
@@ -49,13 +56,15 @@ def stored_completion(completion: Completion) -> Completion:
             for t in completion.turns
         )
         completion = replace(completion, turns=tuple(turns))
+    if _length_of_loop(completion) > MOST_CHARACTERS:
+        completion = replace(completion, turns=tuple(map(_stored_turn, completion.turns)))
     if completion.users:
         users = (
             replace(a, completion=a.completion and stored_completion(a.completion))
             for a in completion.users
         )
         completion = replace(completion, users=tuple(users))
-    if not is_long(completion) or completion.cut is not None:
+    if not is_too_long or completion.cut is not None:
         return completion
     whole = completion.text + "".join(f"{c.name}{c.arguments}" for c in completion.tool_calls)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
@@ -66,6 +75,16 @@ def stored_completion(completion: Completion) -> Completion:
 
 def _length(completion: Completion) -> int:
     return len(completion.text) + sum(map(_length_of_call, completion.tool_calls))
+
+
+def _length_of_loop(completion: Completion) -> int:
+    turns = completion.turns
+    return sum(len(t.state or "") + sum(len(r.text) for r in t.results) for t in turns)
+
+
+def _stored_turn(turn: Turn) -> Turn:
+    results = (replace(r, text=shorten(r.text, MOST_OF_MESSAGE)) for r in turn.results)
+    return replace(turn, results=tuple(results), state=None)
 
 
 def _length_of_call(call: ToolCall) -> int:

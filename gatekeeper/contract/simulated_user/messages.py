@@ -72,7 +72,7 @@ def question(
     shown: a user does not see them."""
     texts: dict[str, str] = {}
     for message in said:
-        if message.role in ("user", "assistant"):
+        if message.role in ("user", "assistant") and (message.content or not message.calls):
             name = "you" if message.role == "user" else "assistant"
             texts[f"{len(texts) + 1} {name}"] = _shown(message.content)
     instruction = _INSTRUCTION if texts else f"{_BEGIN} {_INSTRUCTION}"

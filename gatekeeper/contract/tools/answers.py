@@ -17,7 +17,7 @@ from gatekeeper.contract.values.tools import ToolRow, Tools
 from gatekeeper.contract.values.trial import ToolResult
 from gatekeeper.errors import CallFailed
 from gatekeeper.sandbox.frames import FrameError
-from gatekeeper.sandbox.process import LimitedProcess, Limits
+from gatekeeper.sandbox.process import Answers, LimitedProcess, Limits
 
 _CHILD = LimitedProcess(
     "gatekeeper.contract.tools.worker:answer",
@@ -81,7 +81,7 @@ class Toolbox:
         if _overruns[key] >= _OVERRUNS_ALLOWED:
             raise RowFault("the rows of `tool_results` took too much time or memory before")
         try:
-            answers = _CHILD.ask({"rows": rows, "asked": asked})
+            answers: Answers = _CHILD.ask({"rows": rows, "asked": asked})
         except FrameError as error:
             raise RowFault(f"the rows of `tool_results` cannot be used: {error}") from None
         if answers.overrun is not None:

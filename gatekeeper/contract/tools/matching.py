@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,8 @@ from gatekeeper.contract.values.nested_texts import nested_texts
 
 MOST_RESULT = 100_000
 """The most characters of what a tool answers."""
+MOST_SECONDS = 1.0
+"""Of processor time, for one condition or patch."""
 MOST_STATE = 1_000_000
 """The most characters of a state as JSON."""
 
@@ -45,22 +48,26 @@ def find_answer(rows: Sequence[Row], asked: Mapping[str, Any], limit: Any = None
     answered (`counts`). `limit` bounds the time of a template. Raises RowFault.
     """
     values = {**asked["variables"], "args": asked["args"], "state": asked["state"]}
-    render = _renderer(values, limit)
+    render, within = _renderer(values, limit), limit or _unlimited
     for place, row in enumerate(rows):
         try:
-            if not _matches(row["when"], asked["args"], render):
+            if not _matches(row["when"], asked["args"], render, within):
                 continue
             answers = row["answers"]
             answer = answers[min(asked["counts"].get(str(place), 0), len(answers) - 1)]
             found: dict[str, Any] = {"row": place, "is_error": answer["is_error"]}
             if answer["sets"]:
-                values["state"] = _patched(asked["state"], render(answer["sets"]))
+                patch = render(answer["sets"])
+                with within(MOST_SECONDS):
+                    values["state"] = _patched(asked["state"], patch)
                 found["state"] = _bounded(json.dumps(values["state"]), "state", MOST_STATE)
             value = render(answer["value"])
         except ValueFault as fault:
             raise RowFault(f"{_named(row, place)}: {fault.what}") from None
         except RowFault as fault:
             raise RowFault(f"{_named(row, place)}: {fault}") from None
+        except (TimeoutError, MemoryError, RecursionError):
+            raise RowFault(f"{_named(row, place)}: it takes too much time or memory") from None
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return found | {
             "text": _bounded(text, "result", MOST_RESULT),
@@ -96,12 +103,19 @@ def _renderer(values: Mapping[str, Any], limit: Any) -> Callable[[Any], Any]:
     return render
 
 
-def _matches(when: Mapping[str, Any], args: Mapping[str, Any], render: Callable[..., Any]) -> bool:
+def _unlimited(_: float) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _matches(
+    when: Mapping[str, Any], args: Mapping[str, Any], render: Callable[..., Any], within: Any
+) -> bool:
     for kind, wanted in when.items():
         if kind == "equals":
             wanted = render(wanted)
             return all(name in args and equal(args[name], wanted[name]) for name in wanted)
-        return _condition(kind, json.dumps(wanted))(args)
+        with within(MOST_SECONDS):
+            return _condition(kind, json.dumps(wanted))(args)
     return True
 
 
@@ -119,7 +133,7 @@ def _condition(kind: str, written: str) -> Callable[[Any], bool]:
     """Return the condition of a row on the arguments. Raises RowFault if it is not one."""
     import jsonpath
     import jsonschema
-    import referencing
+    import referencing.exceptions
     import regex
 
     wanted = json.loads(written)
@@ -129,13 +143,24 @@ def _condition(kind: str, written: str) -> Callable[[Any], bool]:
             return lambda args: next(iter(query.finditer(args)), None) is not None
         if kind == "pattern":
             pattern = regex.compile(wanted)
-            return lambda args: pattern.search(json.dumps(args, ensure_ascii=False)) is not None
+            return lambda args: (
+                pattern.search(json.dumps(args, ensure_ascii=False), timeout=MOST_SECONDS)
+                is not None
+            )
         jsonschema.Draft202012Validator.check_schema(wanted)
         # An empty registry: what a reference names is not fetched from the network.
         registry: Any = referencing.Registry()
-        return jsonschema.Draft202012Validator(wanted, registry=registry).is_valid
+        validator = jsonschema.Draft202012Validator(wanted, registry=registry)
     except (jsonpath.JSONPathError, regex.error, jsonschema.SchemaError, RecursionError) as error:
         raise RowFault(f"`{kind}` in `when`: {str(error).splitlines()[0]}") from None
+
+    def is_valid(args: Any) -> bool:
+        try:
+            return validator.is_valid(args)
+        except referencing.exceptions.Unresolvable as error:
+            raise RowFault(f"`schema` in `when`: {error}") from None
+
+    return is_valid
 
 
 def _patched(state: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
@@ -163,7 +188,7 @@ def row_faults(rows: Sequence[Row]) -> Iterator[tuple[int, str]]:
         try:
             for kind, wanted in row["when"].items():
                 if kind != "equals":
-                    _condition(kind, json.dumps(wanted))
+                    _condition(kind, json.dumps(wanted))({})
             for text in filter(is_template, nested_texts(row)):
                 native(environment, text) or compiled(environment, text, "value")
             for answer in row["answers"]:
