@@ -77,6 +77,12 @@ class Files:
     fixture: Fixture | None = None
 
 
+def require_range(low: Any, high: Any) -> None:
+    """Raise ParameterError if the bounds `min` and `max` leave no number."""
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+
+
 Parameters = Mapping[str, Any]
 SampleEvaluator = Callable[[Sample], Finding]
 

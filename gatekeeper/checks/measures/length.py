@@ -21,6 +21,7 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     failed,
     parameters,
+    require_range,
     undetermined,
 )
 from gatekeeper.checks.reading.output import FIELD, as_text, on_output
@@ -77,8 +78,7 @@ def _counted(text: str, unit: str, compare: Callable[[int], Finding]) -> Finding
 def _require_range(low: int | None, high: int | None) -> None:
     if low is None and high is None:
         raise ParameterError("neither `min` nor `max` is set", "set `min`, `max` or both")
-    if low is not None and high is not None and low > high:
-        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+    require_range(low, high)
 
 
 CHECK = Check(

@@ -1,11 +1,9 @@
-"""After each error of a tool, a later call succeeds, and the model still gives an answer.
+"""After each error of a tool, a later call succeeds.
 
 Without an error, the check passes. To require that a tool is called, add [tool_call](#tool_call).
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from gatekeeper.checks.check import (
     PASSED,
@@ -19,7 +17,7 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.reading.output import quote
-from gatekeeper.contract.calls.trajectory import AnsweredCall, trajectory
+from gatekeeper.contract.calls.trajectory import trajectory
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import Completion, Sample, ToolResult, Turn
 
@@ -29,31 +27,24 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
     def evaluate(sample: Sample) -> Finding:
         found = trajectory(sample)
-        errors = [one for one in found.calls if one.result and one.result.is_error]
-        for error in errors:
-            if not _succeeds_later(error, found.calls, same_tool=same_tool):
+        done = [(one, one.result) for one in found.calls if one.result is not None]
+        for error, result in done:
+            later = [
+                one
+                for one, got in done
+                if one.step > error.step
+                and not got.is_error
+                and (not same_tool or one.call.name == error.call.name)
+            ]
+            if result.is_error and not later:
                 tool = quote(error.call.name, 60)
-                of = f" of {tool}" if same_tool else ""
-                said = quote(error.result.text) if error.result else ""
                 return failed(
-                    f"expected a later call{of} to succeed; in step {error.step + 1}, {tool} "
-                    f"answered {said}"
+                    f"expected a later call{f' of {tool}' if same_tool else ''} to succeed; in "
+                    f"step {error.step + 1}, {tool} answered {quote(result.text)}"
                 )
-        if errors and found.ended != "answered":
-            return failed("expected an answer after the error of a tool; the model gave none")
         return PASSED
 
     return evaluate
-
-
-def _succeeds_later(error: AnsweredCall, calls: Sequence[AnsweredCall], *, same_tool: bool) -> bool:
-    return any(
-        one.step > error.step
-        and one.result is not None
-        and not one.result.is_error
-        and (not same_tool or one.call.name == error.call.name)
-        for one in calls
-    )
 
 
 def _after(*results: ToolResult) -> Completion:

@@ -28,6 +28,7 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     failed,
     parameters,
+    require_range,
 )
 from gatekeeper.checks.reading.output import NotJson, parse_json, quote, same_json
 from gatekeeper.checks.values import json_schema
@@ -72,11 +73,9 @@ def _require_sense(params: Parameters) -> None:
     for name, needed in _NEEDS.items():
         if name in params and needed not in params:
             raise ParameterError(f"`{name}` needs `{needed}`", f"add `{needed}`")
-    least, most = params.get("min"), params.get("max")
-    if least == 0 and most is None:
+    if params.get("min") == 0 and "max" not in params:
         raise ParameterError("`min: 0` without `max` requires nothing", "write `max`, or remove it")
-    if least is not None and most is not None and least > most:
-        raise ParameterError(f"`min` {least} is more than `max` {most}", "swap them")
+    require_range(params.get("min"), params.get("max"))
 
 
 _NEEDS = {"arguments": "tool", "schema": "tool", "match": "order"}
@@ -108,7 +107,7 @@ def _requirements(params: Parameters, files: Files) -> list[_Requirement]:
             }
             found.append(_all_conform(validators))
     if "parallel" in params:
-        found.append(_parallel if params["parallel"] else _at_most_one)
+        found.append(_at_once(several=params["parallel"]))
     return found
 
 
@@ -116,21 +115,16 @@ def _none(_sample: Sample, calls: _Calls) -> Finding:
     return failed(f"expected no tool call; got {_names(calls)}") if calls else PASSED
 
 
-def _parallel(sample: Sample, calls: _Calls) -> Finding:
-    if _most_at_once(sample) > 1:
-        return PASSED
-    return failed(f"expected several tool calls in one answer; got {_names(calls)}")
+def _at_once(*, several: bool) -> _Requirement:
+    wanted = "several tool calls in one answer" if several else "at most one tool call in an answer"
 
+    def requirement(sample: Sample, calls: _Calls) -> Finding:
+        steps = Counter(answered.step for answered in trajectory(sample).calls)
+        if (max(steps.values(), default=0) > 1) is several:
+            return PASSED
+        return failed(f"expected {wanted}; got {_names(calls)}")
 
-def _at_most_one(sample: Sample, calls: _Calls) -> Finding:
-    if _most_at_once(sample) < 2:
-        return PASSED
-    return failed(f"expected at most one tool call in an answer; got {_names(calls)}")
-
-
-def _most_at_once(sample: Sample) -> int:
-    steps = Counter(answered.step for answered in trajectory(sample).calls)
-    return max(steps.values(), default=0)
+    return requirement
 
 
 def _only(allowed: frozenset[str]) -> _Requirement:
@@ -212,36 +206,21 @@ def _called(wanted: _Wanted, least: int, most: int | None) -> _Requirement:
             for call, finding in zip(candidates, findings, strict=True)
         )
         if most is not None and forbidden > most:
-            return failed(f"expected {_at_most(most, wanted)}; got {forbidden}")
-        if passing + len(unclear) < least:
-            return _too_few(wanted, least, passing, findings, sample, calls)
+            limit = f"at most {numbers.count(most, 'call')}" if most else "no call"
+            return failed(f"expected {limit}{wanted}; got {forbidden}")
+        if passing + len(unclear) < least > 1:
+            return failed(
+                f"expected at least {numbers.count(least, 'call')}{wanted}; got {passing}"
+            )
+        if passing < least and not candidates:
+            said = "" if calls or not sample.output.strip() else f" and {quote(sample.output)}"
+            return failed(f"expected a call{wanted}; got {_names(calls)}{said}")
         if passing < least or (most is not None and passing + len(unclear) > most):
-            return replace(unclear[0], message=f"`{wanted.tool}`: {unclear[0].message}")
+            wrong = (unclear or findings)[0]
+            return replace(wrong, message=f"`{wanted.tool}`: {wrong.message}")
         return PASSED
 
     return requirement
-
-
-def _at_most(most: int, wanted: _Wanted) -> str:
-    return f"at most {numbers.count(most, 'call')}{wanted}" if most else f"no call{wanted}"
-
-
-def _too_few(
-    wanted: _Wanted,
-    least: int,
-    passing: int,
-    findings: Sequence[Finding],
-    sample: Sample,
-    calls: _Calls,
-) -> Finding:
-    """Return the finding for too few calls; it says what is wrong with one, if one is enough."""
-    wrong = next((finding for finding in findings if not finding.passed), None)
-    if least == 1 and wrong:
-        return replace(wrong, message=f"`{wanted.tool}`: {wrong.message}")
-    if least == 1:
-        said = "" if calls or not sample.output.strip() else f" and {quote(sample.output)}"
-        return failed(f"expected a call{wanted}; got {_names(calls)}{said}")
-    return failed(f"expected at least {numbers.count(least, 'call')}{wanted}; got {passing}")
 
 
 def _has_arguments(wanted: Parameters) -> Callable[[Sample, ToolCall], Finding]:

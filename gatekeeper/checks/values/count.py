@@ -22,6 +22,7 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     failed,
     parameters,
+    require_range,
     undetermined,
 )
 from gatekeeper.checks.reading.field_path import Missing, find, is_query, parse_path
@@ -71,8 +72,7 @@ def _require_sense(params: Parameters, low: int | None, high: int | None) -> Non
             "`exactly` cannot be combined with `min` or `max`",
             "remove `exactly`, or remove `min` and `max`",
         )
-    if low is not None and high is not None and low > high:
-        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+    require_range(low, high)
 
 
 _COUNT = {"type": "integer", "minimum": 0}

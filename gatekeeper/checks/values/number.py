@@ -25,6 +25,7 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     failed,
     parameters,
+    require_range,
 )
 from gatekeeper.checks.reading.numbers_in_text import NotANumber, as_number, only_number_in
 from gatekeeper.checks.reading.output import FIELD, on_output
@@ -76,8 +77,7 @@ def _require_sense(params: Parameters, low: Decimal | None, high: Decimal | None
         raise ParameterError(
             "none of `min`, `max` and `expected` is set", "set `min`, `max` or `expected`"
         )
-    if low is not None and high is not None and low > high:
-        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+    require_range(low, high)
     for name in ("absolute", "relative"):
         if name in params and "expected" not in params:
             raise ParameterError(

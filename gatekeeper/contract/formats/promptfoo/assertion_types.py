@@ -230,13 +230,9 @@ def _valid_call(assertion: Assertion) -> Check:
     known = {f["name"]: f.get("parameters") for f in functions if isinstance(f.get("name"), str)}
     if not known:
         raise assertion.cannot("the provider's `config` has no `tools` to compare the call with")
-    if len(known) > _MOST_TOOLS:
-        raise assertion.cannot(f"the provider offers more than {_MOST_TOOLS} tools")
-    ways = [{"type": "tool_call", "tool": name} for name in known]
-    called = ways[0] if len(ways) == 1 else {"type": "any_of", "checks": ways}
     schemas = {name: as_parameter(schema) if schema else True for name, schema in known.items()}
-    checks = [{"type": "tool_call", "allowed": schemas}, called]
-    return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
+    check: Check = {"type": "tool_call", "name": assertion.kind, "min": 1}
+    return assertion.of_whole({**check, "allowed": schemas})
 
 
 def _function(tool: Any) -> Mapping[str, Any]:
@@ -255,11 +251,8 @@ def _tool_call_f1(assertion: Assertion) -> Check:
     if not names:
         raise assertion.node.problem("`value` names no tool", "write a list of tools")
     names = list(dict.fromkeys(names))
-    if len(names) >= _MOST_TOOLS:
-        raise assertion.cannot(f"the assertion names more than {_MOST_TOOLS - 1} tools")
-    checks: list[Check] = [{"type": "tool_call", "tool": name} for name in names]
-    checks.append({"type": "tool_call", "allowed": names})
-    return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
+    check: Check = {"type": "tool_call", "name": assertion.kind, "order": names}
+    return assertion.of_whole({**check, "match": "any_order", "allowed": names})
 
 
 def _named_tool(assertion: Assertion, matcher: Any) -> str:
@@ -277,34 +270,42 @@ def _named_tool(assertion: Assertion, matcher: Any) -> str:
 
 
 def _tool_used(assertion: Assertion) -> Check:
-    """Require a call of each tool of a list, or so many calls of one."""
+    """Require a call of each tool of a list, or so many calls of one. With `not-`, none of the list
+    may be called."""
     value = assertion.raw()
     if isinstance(value, Mapping):
-        check: Check = {"type": "tool_call", "tool": _named_tool(assertion, value)}
-        return assertion.of_whole({**check, **_bounds(assertion, {"min": 1, **value})})
-    written = value if isinstance(value, list) else [value]
-    names = dict.fromkeys(_named_tool(assertion, name) for name in written)
-    if not 0 < len(names) <= _MOST_TOOLS:
-        raise assertion.cannot(f"the list must name 1 to {_MOST_TOOLS} tools")
+        named = {"tool": _named_tool(assertion, value)}
+        return assertion.of_whole({**named, **_counted(assertion, {"min": 1, **value})})
+    written = value if isinstance(value, list) and value else [value]
+    names = list(dict.fromkeys(_named_tool(assertion, name) for name in written))
+    if assertion.node.get("type") == assertion.kind:
+        return assertion.of_whole({"type": "tool_call", "order": names, "match": "any_order"})
+    if len(names) > _MOST_TOOLS:
+        raise assertion.cannot(f"the list names more than {_MOST_TOOLS} tools")
     checks = [{"type": "tool_call", "tool": name} for name in names]
-    # With `not-`, none of them may be called.
-    inverted = assertion.node.get("type") != assertion.kind
-    kind = "any_of" if inverted else "all_of"
-    return assertion.of_whole({"type": kind, "name": assertion.kind, "checks": checks})
+    return assertion.of_whole({"type": "any_of", "name": assertion.kind, "checks": checks})
 
 
-def _bounds(assertion: Assertion, value: Mapping[str, Any]) -> Check:
-    """Return `min` and `max`. Raises CannotRunError if every count passes, or none."""
-    given = {name: value.get(name) for name in ("min", "max")}
-    if all(number is None for number in given.values()):
-        raise assertion.node.problem("`value` has no `min` or `max`", "write {type: tool, max: 5}")
-    if any(not (n is None or (is_number(n) and float(n).is_integer())) for n in given.values()):
-        raise assertion.node.problem("`min` and `max` must be whole numbers", "write {max: 5}")
-    least, most = given["min"] or 0, given["max"]
-    if (least <= 0 and most is None) or (most is not None and most < max(least, 0)):
+def _step_count(assertion: Assertion) -> Check:
+    """Count the calls of tools, or of one tool."""
+    value = assertion.raw()
+    if not isinstance(value, Mapping) or value.get("type") != "tool":
+        raise assertion.cannot("the steps of a trace are not recorded; count calls by `type: tool`")
+    named = {"tool": _named_tool(assertion, value)} if value.keys() & {"pattern", "name"} else {}
+    return assertion.of_whole({**named, **_counted(assertion, value)})
+
+
+def _counted(assertion: Assertion, value: Mapping[str, Any]) -> Check:
+    """Return the check of a number of calls. Raises CannotRunError if each passes, or none does."""
+    given = {name: value[name] for name in ("min", "max") if value.get(name) is not None}
+    if not given or any(not (is_number(n) and float(n).is_integer()) for n in given.values()):
+        fix = "write whole numbers, such as {type: tool, max: 5}"
+        raise assertion.node.problem("`value` needs `min` or `max`", fix)
+    bounds = {name: max(int(number), 0) for name, number in given.items()}
+    least, most = bounds.get("min", 0), given.get("max", math.inf)
+    if most < least or (not least and most == math.inf):
         raise assertion.cannot("with these bounds, every number of calls passes, or none does")
-    bounds = {"min": max(int(least), 0)} if given["min"] is not None else {}
-    return bounds if most is None else {**bounds, "max": int(most)}
+    return {"type": "tool_call", **bounds}
 
 
 def _tool_sequence(assertion: Assertion) -> Check:
@@ -342,18 +343,6 @@ def _has_at_least(wanted: Any) -> Mapping[str, Any]:
         return {"const": wanted}
     properties = {str(key): _has_at_least(item) for key, item in wanted.items()}
     return {"type": "object", "required": [*properties], "properties": properties}
-
-
-def _step_count(assertion: Assertion) -> Check:
-    """Count the calls of tools, or of one tool."""
-    value = assertion.raw()
-    if not isinstance(value, Mapping):
-        raise assertion.node.problem("`value` is no mapping", "write {type: tool, max: 5}")
-    if value.get("type") != "tool":
-        raise assertion.cannot("the steps of a trace are not recorded; count calls by `type: tool`")
-    named = "pattern" in value or "name" in value
-    check: Check = {"tool": _named_tool(assertion, value)} if named else {}
-    return assertion.of_whole({"type": "tool_call", **check, **_bounds(assertion, value)})
 
 
 def _goal(assertion: Assertion) -> str:

@@ -116,7 +116,7 @@ def test_tools_are_sent_in_one_form() -> None:
     contract = read(suite(test, providers=[provider]))
     (sent,) = contract.target.params["tools"]
     assert sent == {"type": "function", "function": {"name": "weather", "parameters": schema}}
-    assert contract.fixtures[0].checks[0].parts[0].params["allowed"] == {"weather": schema}
+    assert contract.fixtures[0].checks[0].params["allowed"] == {"weather": schema}
 
 
 def test_a_transform_of_a_test_and_of_an_assertion_take_one_part() -> None:
