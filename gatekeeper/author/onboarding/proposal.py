@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
+from gatekeeper.author.onboarding.routing import find_skills, write_routing
 from gatekeeper.author.onboarding.skeleton import (
     DEFAULT_MODEL,
     Skeleton,
@@ -266,6 +267,14 @@ class _Proposing:
             except (UnreadableError, ContractError) as error:
                 row = ProposalRow(prompt.reference, prompt.kind, None, _reason(error))
                 self.rows.append(row)
+        if (pattern := find_skills(self.revision)) and not (self.only or inventory.shows_skills):
+            try:
+                folder = contract_folder(self.policy.patterns_for(""))
+                made = write_routing(self.revision, pattern, self.names, folder, usual)
+                note = f"{made.fixtures} fixtures to replace; which skill a model picks"
+                found.append(self._tried(made, pattern, "skills", note))
+            except (UnreadableError, ContractError) as error:
+                self.rows.append(ProposalRow(pattern, "skills", None, _reason(error)))
         return found
 
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
@@ -273,6 +282,15 @@ class _Proposing:
         name = propose_name(found.reference, self.names)
         folder = contract_folder(self.policy.patterns_for(found.path))
         made = write_skeleton(found, prompt, name, folder, usual, self.around)
+        demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
+        count = numbers.count(made.fixtures, "fixture")
+        note = f"{count} {made.source}; checks: {demands or 'add yours'}"
+        if made.source == "without a variable":
+            note += "; cannot show a regression until fixtures add `turns`"
+        return self._tried(made, found.reference, found.kind, note)
+
+    def _tried(self, made: Skeleton, found: str, kind: str, note: str) -> Skeleton:
+        """Return the contract if it can be used, and say so in a row."""
         if made.path in self.revision.entries:
             what = f"{made.path} exists already, but is not a contract for this prompt"
             raise UnreadableError(what, "rename that file")
@@ -283,12 +301,7 @@ class _Proposing:
         self._require_models([job])
         self._judge_size([job])
         self.models[job.contract.target.model] += 1
-        demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
-        count = numbers.count(made.fixtures, "fixture")
-        note = f"{count} {made.source}; checks: {demands or 'add yours'}"
-        if made.source == "without a variable":
-            note += "; cannot show a regression until fixtures add `turns`"
-        self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
+        self.rows.append(ProposalRow(found, kind, made.path, note))
         return made
 
     def _judge_size(self, jobs: Iterable[Job]) -> None:

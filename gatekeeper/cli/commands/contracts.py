@@ -56,7 +56,7 @@ def init(arguments: argparse.Namespace) -> int:
         found = propose(worktree, only, policy_text)
         branch = repository.default_branch()
         files = [path for path, entry in worktree.entries.items() if entry.kind == "file"]
-        is_empty = all(map(is_about_the_project, files))
+        is_empty = all(map(is_about_the_project, files)) and not found.runs
     starter.require_new_gate(root, arguments.hold)
     policy = starter.PLACES["policy.yml"]
     if not found.runs and not is_empty and policy not in files:

@@ -93,6 +93,8 @@ class Inventory:
     suites: tuple[InventorySuite, ...] = ()
     unread: int = 0
     of_agents: tuple[str, ...] = ()
+    shows_skills: bool = False
+    """Whether a contract tests which skill a model picks."""
 
     @property
     def about_agents(self) -> str:
@@ -159,6 +161,7 @@ class _Inventory:
             tuple(sorted(suites, key=lambda suite: suite.path)),
             self.unread,
             tuple(sorted(path for path in self.files if is_of_agents(path) and path not in known)),
+            any(sketch.shown for sketch in sketches),
         )
 
     def _contracts(self, sketches: Sequence[Sketch]) -> Iterator[InventorySuite]:
