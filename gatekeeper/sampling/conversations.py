@@ -25,7 +25,7 @@ from gatekeeper.contract.calls.calls import (
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer
 from gatekeeper.contract.tools.answers import Toolbox
-from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
 from gatekeeper.contract.values.tools import MOST_CALLS, Tools
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
@@ -82,17 +82,22 @@ def _key(trial: Trial, call: Request, digest: str, number: int) -> _Key:
 
 Ask = Callable[[Request], Awaitable[Completion]]
 AskUser = Callable[[Request], Awaitable[JudgeAnswer]]
+AnswerTool = Callable[[ToolCall], Awaitable[ToolResult | None]]
+"""Returns what answers a call; None if nothing does."""
 
 _SHOWN = 80
 """Characters of an answer in a message."""
 
 
-async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
+async def converse(
+    request: Request, ask: Ask, ask_user: AskUser, answer_tool: AnswerTool | None = None
+) -> Completion:
     """Return the answer to a request; for a conversation or a chain its last one, with the amounts
     of all requests to the model. It ends early if the provider refuses to go on.
 
     A simulated user is asked about the last answer too, so that it can say whether its goal is
     reached. `ask_user` gets each question to it, and raises CallFailed if it has no answer.
+    `answer_tool` gets the calls that no row answers.
     """
     user = request.call if isinstance(request.call, SimulatedUser) else None
     if user is None and request.tools is None and count_calls(request) == 1:
@@ -101,7 +106,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     turns: list[Turn] = []
     users: list[JudgeAnswer] = []
     said: list[str] = []
-    loop = _ToolLoop(request.tools) if request.tools else None
+    loop = _ToolLoop(request.tools, answer_tool) if request.tools else None
     ended = begun = 0  # the turns of the user, or steps, that ended, and where the next begins
     while user or ended < count_rounds(request):
         if user and not (loop and loop.goes_on) and (turns or user_begins(request)):
@@ -171,8 +176,9 @@ class _ToolLoop:
     """The tools of one trajectory, answered until the model answers without a call. `goes_on` says
     that all calls of the last answer are answered, and the model may answer again."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, answer_tool: AnswerTool | None) -> None:
         self._tools = tools
+        self._answer_tool = answer_tool
         self._box = Toolbox(tools)
         self._steps = 0
         self.goes_on = False
@@ -194,6 +200,8 @@ class _ToolLoop:
             # The child of rows that are not simple must not hold up other calls.
             result = await asyncio.to_thread(self._box.answer, call)
             state = self._box.changed or state
+            if result is None and self._answer_tool:
+                result = await self._answer_tool(call)
             if result is None:
                 self.goes_on = self._tools.unanswered == "error"
                 result = ToolResult(_NOT_ANSWERED, is_error=True, source="none")

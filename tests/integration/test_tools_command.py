@@ -4,7 +4,6 @@ do that is hostile."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,6 @@ FIND = {
     "annotations": {"readOnlyHint": True},
 }
 REFUND = {"name": "refund", "description": "Pay back.", "inputSchema": {"type": "object"}}
-OFFICIAL = Path(os.environ.get("MCP_SERVERS", "/nonexistent"))
 
 
 @pytest.fixture(autouse=True)

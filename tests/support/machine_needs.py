@@ -19,6 +19,10 @@ from support.browser import PROGRAM
 from support.container_lab import Lab, find_lab
 from support.postgresql_server import programs
 
+OFFICIAL_SERVERS = (
+    *("mcp-server-everything", "mcp-server-filesystem", "mcp-server-git", "mcp-server-memory"),
+    "mcp-server-time",
+)
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 # Only root, also the root of an own namespace, may mount a file system.
 UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
@@ -61,6 +65,11 @@ def _has_landlock() -> bool:
     return landlock_version() > 0
 
 
+MCP_SERVERS = Need(
+    "one of the official MCP servers",
+    "`npm install -g @modelcontextprotocol/server-everything`, or `pip install mcp-server-time`",
+    lambda: any(map(shutil.which, OFFICIAL_SERVERS)),
+)
 ROOT_USER = Need(
     "root, because these tests give files to another user",
     "`sudo .venv/bin/python -m pytest FILE`",

@@ -13,9 +13,10 @@ from typing import Any
 def command(**given: Any) -> list[str]:
     """The command that starts a server.
 
-    `tools` are what it lists, in `pages`; `answers` the result of each tool by its name, `{}` an
-    echo of the arguments. `says` are lines that it writes first, `floods` makes it write without
-    end, `silent` never answer. `environ` names a file for its environment, `called` one for the
+    `tools` are what it lists, or in `pages`; `answers` the result of each tool by its name, by
+    default the arguments. `says` are lines that it writes first, `floods` makes it write without
+    end, `silent` never answer, and `hangs` answer no call. `pads` is the length of a text that it
+    adds to each page. `environ` names a file for its environment, `called` one for the
     calls that it gets.
     """
     return [sys.executable, str(Path(__file__).resolve()), json.dumps(given)]
@@ -59,7 +60,8 @@ def serve(given: dict[str, Any]) -> None:
         sys.stdout.write(given["floods"] * 10_000)
     for line in sys.stdin:
         asked = json.loads(line)
-        if "id" not in asked or given.get("silent"):
+        is_call = asked["method"] == "tools/call"
+        if "id" not in asked or given.get("silent") or (given.get("hangs") and is_call):
             continue
         result = _answer(asked, given)
         reply = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}

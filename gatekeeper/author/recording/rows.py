@@ -13,13 +13,14 @@ from typing import Any
 
 from gatekeeper.author.logs.personal_data import TooMuchPersonalDataError, without_personal_data
 from gatekeeper.author.recording.calls import RecordedCall
+from gatekeeper.contract.calls.trajectory import KINDS
 from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.tools.matching import MOST_RESULT
 from gatekeeper.reports.redact import environment_redactor
 
-MOST_CHARACTERS = 100_000
-"""Of an answer. A call with a longer one gets no row."""
-_TEMPLATE = re.compile(r"\{[{%#]")
-_ERROR = "Error: "
+_TEMPLATE = re.compile(r"\{[{%]")
+_CHANGED_BY_TEMPLATES = re.compile(r"\{+[%#]?|\r|\n\Z")
+ERROR = "Error: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def rows_of(
             row, pieces, is_loose = _row(longest, countries)
         except TooMuchPersonalDataError:
             row, pieces, is_loose = {}, 0, False
-        if not row or len(canonical(row)) > MOST_CHARACTERS:
+        if not row or len(canonical(row)) > MOST_RESULT:
             left_out += 1
             continue
         replaced, loosened = replaced + pieces, loosened + is_loose
@@ -84,7 +85,7 @@ def _row(
         if secrets.value(value) == value and not without_personal_data({name: value}, countries)[1]
     }
     row: dict[str, Any] = {"tool": sequence[0].tool}
-    row |= {"when": when} if when else {}
+    row |= {"when": {"equals": when} if KINDS & when.keys() else when} if when else {}
     row |= answers[0] | ({"then": answers[1:]} if answers[1:] else {})
     return row, sum(count for _, count in clean), len(when) < len(sequence[0].arguments)
 
@@ -93,14 +94,16 @@ def _answer(call: RecordedCall) -> dict[str, Any]:
     if not call.is_error:
         return {"returns": as_written(call.returns)}
     text = call.returns if isinstance(call.returns, str) else canonical(call.returns)
-    return {"error": as_written(text.removeprefix(_ERROR))}
+    return {"error": as_written(text.removeprefix(ERROR))}
 
 
 def as_written(value: Any) -> Any:
     """Return a value as a row has it, in which a text may be a template: what a tool answered is
     none, whatever it looks like."""
     if isinstance(value, str):
-        return _TEMPLATE.sub(lambda opening: f"{{{{ '{opening[0]}' }}}}", value)
+        is_template = _TEMPLATE.search(value) is not None
+        escaped = _CHANGED_BY_TEMPLATES.sub(lambda found: f"{{{{ {found[0]!r} }}}}", value)
+        return escaped if is_template else value
     if isinstance(value, list):
         return [as_written(item) for item in value]
     if isinstance(value, Mapping):

@@ -7,11 +7,16 @@ import asyncio
 import difflib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
+from posixpath import dirname
+from typing import Any
 from urllib.parse import urlsplit
 
 from gatekeeper.author.recording.calls import read_calls
+from gatekeeper.author.recording.live import Recorded, record_live
 from gatekeeper.author.recording.rows import RecordedRows, rows_of
 from gatekeeper.author.recording.servers import Server, list_tools, refuse_in_pull_requests
 from gatekeeper.author.recording.tool_lists import (
@@ -21,11 +26,16 @@ from gatekeeper.author.recording.tool_lists import (
     read_tools,
     written,
 )
+from gatekeeper.cli.arguments import named_contract
 from gatekeeper.cli.options import MANY, Actions, options
-from gatekeeper.cli.output import print_lines, write_new_files
+from gatekeeper.cli.output import print_error, print_lines, write_new_files
+from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
 from gatekeeper.numbers import count
 from gatekeeper.providers.http.network_guard import is_this_machine
+from gatekeeper.reports.escape import clip
 from gatekeeper.reports.write import write_files
 
 DEFAULT_TOOLS = Path("tools.json")
@@ -34,16 +44,20 @@ _MOST_SHOWN = 20_000  # characters
 
 
 def record(arguments: argparse.Namespace) -> int:
-    """Save the tools of an MCP server, or the calls in logs, for a contract.
+    """Save the tools of an MCP server, or what they answer, for a contract.
 
     A server is started by the COMMAND after `--`, with few variables of the environment, or called
-    at its address. Its list of tools becomes a file for `tools`. The calls in request logs and
-    traces become rows for `tool_results`, without personal data and secrets.
+    at its address. Its list of tools becomes a file for `tools`. With --contract, the model runs
+    each fixture once, and what the live tools answer becomes rows for `tool_results`, as do the
+    calls in logs and traces; personal data and secrets are replaced. A tool that may destroy
+    something is called only if you agree.
     """
     if arguments.logs:
-        if arguments.command_line or arguments.url:
-            raise UsageError("give either a server or --log, not both")
-        return _record_logs(arguments.logs, arguments.out or DEFAULT_ROWS)
+        if arguments.command_line or arguments.url or arguments.contract:
+            raise UsageError("give either --log or a server, not both")
+        return _write_rows(rows_of(read_calls(arguments.logs)), arguments.out or DEFAULT_ROWS)
+    if arguments.contract:
+        return _record_contract(arguments)
     out = arguments.out or DEFAULT_TOOLS
     before = read_tools(out) if out.exists() else None
     tools = asyncio.run(list_tools(_server(arguments)))
@@ -59,18 +73,52 @@ def _recorded(tools: Sequence[Tool], before: Sequence[Tool] | None, out: Path) -
     yield f"Next: read the descriptions, and name the file in a contract: `tools: {out.name}`."
 
 
-def _record_logs(logs: Sequence[Path], out: Path) -> int:
-    found = rows_of(read_calls(logs))
+def _record_contract(arguments: argparse.Namespace) -> int:
+    server = _server(arguments)
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        policy = load_policy(revision)
+        contract = named_contract(revision, policy, arguments.contract)
+        root = repository.root or Path()
+        out = arguments.out or root / dirname(contract.path) / f"{contract.name}.{DEFAULT_ROWS}"
+        if out.exists():
+            raise UsageError(f"{out} exists already; move this file, or name another with --out")
+        may_call = partial(_may_call, set(arguments.allow), {})
+        found = record_live(contract, server, revision, policy, root, may_call)
+    print_lines(_about_run(found, contract))
+    return _write_rows(rows_of(found.conversations), out)
+
+
+async def _may_call(
+    allowed: Set[str], answers: dict[str, bool], tool: Tool, arguments: Mapping[str, Any]
+) -> bool:
+    """Ask a person once for each tool. Without a person, a tool that is not allowed is not
+    called."""
+    name = tool["name"]
+    if name in allowed or not sys.stdin.isatty():
+        return name in allowed
+    if name not in answers:
+        given = clip(json.dumps(arguments, ensure_ascii=False), 500)
+        print_error(f"`{name}` may change or destroy something. Call it with {given}? [y/N]")
+        answers[name] = (await asyncio.to_thread(sys.stdin.readline)).strip().lower() == "y"
+    return answers[name]
+
+
+def _about_run(found: Recorded, contract: Contract) -> Iterator[str]:
+    yield f"{count(len(found.conversations), 'fixture')} of {contract.name} run: {found.bill}."
+    for name in sorted(found.refused):
+        yield f"Not called: `{name}`, which may destroy something; allow it with --allow {name}."
+    for fixture, why in found.failed.items():
+        yield f"The fixture {fixture} ended early: {why}"
+
+
+def _write_rows(found: RecordedRows, out: Path) -> int:
     if not found.rows:
-        raise UsageError("the logs hold no call of a tool with its answer; see docs/agents.md")
-    write_new_files({out: rows_text(found)})
+        raise UsageError("no call of a tool with its answer was found; see docs/agents.md")
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows)
+    write_new_files({out: text})
     print_lines(_said(found, out))
     return 0
-
-
-def rows_text(found: RecordedRows) -> str:
-    """Return the lines of a file for `tool_results`."""
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows)
 
 
 def _said(found: RecordedRows, out: Path) -> Iterator[str]:
@@ -168,12 +216,15 @@ tools = Actions(
     {
         record: options(
             f"""{_SERVER}
+    --contract NAME         record what the server's tools answer to the fixtures of this contract
+    --allow TOOL            call this tool without a question; can be repeated
     --log LOG               read calls from this log or trace (JSON or JSON Lines), and start no
                             server; can be repeated
     --out FILE              the file to write (default: {DEFAULT_TOOLS}, or {DEFAULT_ROWS}); a
                             recorded list is replaced
     """,
             log={**MANY, "dest": "logs"},
+            allow=MANY,
             **_MORE,
         ),
         drift: options(

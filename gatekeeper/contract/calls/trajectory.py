@@ -23,7 +23,7 @@ from gatekeeper.contract.values.trial import (
 
 _SHOWN = 300
 """Characters of a name or of arguments in a message."""
-_KINDS = frozenset({"equals", "schema", "path", "pattern"})
+KINDS = frozenset({"equals", "schema", "path", "pattern"})
 """Names of arguments that `when` could take for a kind of condition."""
 Ended = Literal["answered", "max_steps", "unanswered", "refused"]
 
@@ -96,7 +96,7 @@ def row_for(call: ToolCall) -> str:
     except (ValueError, RecursionError):
         args = None
     exact = isinstance(args, dict) and args and len(call.arguments) <= _SHOWN
-    when = {"equals": args} if _KINDS & {*(args or ())} else args
+    when = {"equals": args} if KINDS & {*(args or ())} else args
     row = {"tool": call.name[:_SHOWN]} | ({"when": when} if exact else {})
     return f"- {json.dumps(row | {'returns': '…'}, ensure_ascii=False)}"
 
