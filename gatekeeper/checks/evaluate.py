@@ -33,7 +33,7 @@ from gatekeeper.checks.step_views import (
     prompts_of_step,
     renamed_steps,
 )
-from gatekeeper.contract.calls.calls import ends_turn
+from gatekeeper.contract.calls.calls import count_added, ends_turn
 from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
@@ -99,8 +99,8 @@ class TurnCheck:
         own = join_turns((*turns[first:last], replace(turns[last], state=state)))
         if self.turn == self.turns:
             return replace(sample, completion=own)
-        later = sum(2 if ends_turn(request, t) else 1 + len(t.results) for t in turns[last:-1])
-        messages = request.messages[: len(request.messages) - later]
+        kept = len(request.messages) - count_added(request, turns[last:-1])
+        messages = request.messages[:kept]
         trial = replace(sample.trial, request=replace(request, messages=messages))
         return replace(sample, trial=trial, completion=own, output=own.text, repairs=(), ledger=())
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from gatekeeper.checks.check import Finding, undetermined
 from gatekeeper.checks.judges.verdict import AnswerForm
 from gatekeeper.checks.reading.output import quote
+from gatekeeper.contract.calls.calls import count_added
 from gatekeeper.contract.checks.judge_settings import answer_to
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.values.definition import Message, ToolCall
@@ -147,11 +148,15 @@ def _shown_calls(calls: Sequence[ToolCall]) -> list[dict[str, str]]:
 def written_transcript(sample: Sample) -> str:
     """Return what was said before the output, one message a line, as JSON: no text can end its
     message and begin another one. The instructions of the prompt are left out, because they show
-    which arm it is."""
-    lines = []
-    for message in sample.trial.request.messages:
+    which arm it is. Answers that it holds, such as examples, are marked as given."""
+    request, lines = sample.trial.request, []
+    turns = sample.completion.turns[:-1] if sample.completion else ()
+    given = len(request.messages) - count_added(request, turns)
+    for at, message in enumerate(request.messages):
         if message.role not in ("system", "developer"):
             shown: dict[str, Any] = {"role": message.role, "content": message.content}
+            if at < given and message.role == "assistant":
+                shown["given"] = True
             if message.calls:
                 shown["calls"] = _shown_calls(message.calls)
             lines.append(json.dumps(shown, ensure_ascii=False))

@@ -45,7 +45,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         secret = [
             words
             for message in sample.trial.request.messages
-            if whole_prompt or message.role in _SYSTEM
+            if (whole_prompt and message.role != "tool") or message.role in _SYSTEM
             if (words := plain_words(message.content))
         ]
         if not secret:

@@ -89,6 +89,11 @@ def ends_turn(request: Request, turn: Turn) -> bool:
     return request.tools is None or not turn.completion.tool_calls
 
 
+def count_added(request: Request, turns: Sequence[Turn]) -> int:
+    """Return how many messages these answers add to the next request of a conversation."""
+    return sum(2 if ends_turn(request, turn) else 1 + len(turn.results) for turn in turns)
+
+
 def _tool_messages(turn: Turn, called: int) -> Iterator[Message]:
     """Yield an answer that calls tools, and what they answered. Each call gets an id of ours, so
     that what is sent depends on what was said alone; `called` calls came before."""

@@ -12,19 +12,32 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.reading.data_blocks import shown_texts
 from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.tools import Tools
+from gatekeeper.contract.values.trial import Completion, Sample, ToolResult, Turn
 
 CALL = ToolCall("find_order", '{"id": "A7"}', "call00001")
 
 
+def after(sample: Sample, *turns: Turn) -> Sample:
+    """The sample with these earlier answers of the model, of an agent with tools."""
+    request = replace(sample.trial.request, tools=Tools())
+    assert sample.completion is not None
+    last = Turn("", sample.completion)
+    completion = replace(sample.completion, turns=(*turns, last))
+    return replace(sample, trial=replace(sample.trial, request=request), completion=completion)
+
+
 def worked(result: str = '{"total": 40}', name: str = "find_order"):
     """A sample of a model that looks an order up and then answers."""
-    return sample_of(
+    call = replace(CALL, name=name)
+    sample = sample_of(
         "It cost 40.",
         Message("system", "You are the secret head."),
         Message("user", "What did A7 cost?"),
-        Message("assistant", "", (replace(CALL, name=name),)),
+        Message("assistant", "", (call,)),
         Message("tool", result, answers="call00001"),
     )
+    return after(sample, Turn("", Completion("", tool_calls=(call,)), (ToolResult(result),)))
 
 
 def shown(sample) -> list[str]:
@@ -44,6 +57,17 @@ def test_the_judge_sees_what_was_said_called_and_answered_without_the_instructio
         },
         {"role": "tool", "content": '{"total": 40}'},
     ]
+
+
+def test_answers_that_the_prompt_holds_are_marked_as_given():
+    example = (Message("user", "Hello?"), Message("assistant", "Hi!"), Message("user", "And A7?"))
+    said = (Message("assistant", "Which one?"), Message("user", "A7."))
+    first = sample_of("It cost 40.", *example, *said)
+    transcript, _ = shown(after(first, Turn("", Completion("Which one?"))))
+    lines = [json.loads(line) for line in transcript.split("\n")]
+    assert [line.get("given") for line in lines] == [None, True, None, None, None]
+    single = sample_of("It cost 40.", *example)
+    assert '"given": true' in shown(single)[0]
 
 
 def test_only_a_judge_of_transcripts_is_told_about_them():

@@ -63,6 +63,7 @@ def test_developer_messages_are_the_system_of_newer_models():
 def test_without_a_system_message_it_is_undetermined():
     assert leak(SECRET, ("user", SECRET)).passed is None
     assert leak(SECRET, ("user", SECRET), of="prompt").passed is False
+    assert leak(SECRET, ("user", "Hello"), ("tool", SECRET), of="prompt").passed is True
 
 
 def test_what_may_be_repeated():
