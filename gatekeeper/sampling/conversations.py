@@ -204,7 +204,8 @@ class _ToolLoop:
                 result = await self._answer_tool(call)
             if result is None:
                 self.goes_on = self._tools.unanswered == "error"
-                result = ToolResult(_NOT_ANSWERED, is_error=True, source="none")
+                said = _NOT_ANSWERED if self.goes_on else ""
+                result = ToolResult(said, is_error=self.goes_on, source="none")
             results.append(result)
             characters += len(result.text)
             self.goes_on &= characters <= MOST_TEXT

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import (
@@ -26,6 +27,8 @@ MOST_CHARACTERS = 100_000
 MOST_OF_MESSAGE = 2_000
 """Characters of what a check or a failed call says."""
 MOST_OF_FINGERPRINT = 200
+_OF_RESULT = 500
+"""Characters of what a tool answered, where people read it."""
 _AROUND_A_CALL = 50
 """What a tool call takes besides its texts, so that empty ones are not free."""
 
@@ -134,10 +137,22 @@ def _stored_check_result(check_result: CheckResult) -> CheckResult:
 
 
 def answer_text(sample: Sample) -> str:
-    """Return the output that the checks evaluate, and each tool call on a line of its own. A report
-    still has to escape it."""
-    calls = sample.completion.tool_calls if sample.completion else ()
-    return "\n".join(filter(None, (sample.output, *map(call_text, calls))))
+    """Return the output that the checks evaluate, and each tool call on a line of its own; of a
+    tool loop every answer, with what the tools answered. A report still has to escape it."""
+    completion = sample.completion
+    if completion is None or sample.trial.request.tools is None:
+        calls = completion.tool_calls if completion else ()
+        return "\n".join(filter(None, (sample.output, *map(call_text, calls))))
+    *earlier, last = completion.turns
+    lines = [line for turn in earlier for line in _turn_lines(turn, turn.completion.text)]
+    return "\n".join((*lines, *_turn_lines(last, sample.output)))
+
+
+def _turn_lines(turn: Turn, text: str) -> Iterator[str]:
+    yield from filter(None, [text])
+    for call, result in zip_longest(turn.completion.tool_calls, turn.results):
+        yield call_text(call)
+        yield f"-> {shorten(result.text or result.source, _OF_RESULT)}" if result else "-> none"
 
 
 def call_text(call: ToolCall) -> str:

@@ -408,6 +408,8 @@ def _votes(check_result: CheckResult) -> str | None:
 def _earlier(sample: Sample) -> list[str]:
     """Return what was said before the last answer of a conversation, or made by earlier steps."""
     turns = sample.completion.turns[:-1] if sample.completion else ()
+    if sample.trial.request.tools:
+        turns = ()  # the answer's text has them
     steps = [f"step {name}" for name in step_names(sample.trial.request)]
     labels = steps or [f"answer {number}" for number in range(1, len(turns) + 1)]
     said = [(who, t.completion.text) for who, t in zip(labels, turns, strict=False)]

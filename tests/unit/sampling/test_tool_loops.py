@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from gatekeeper.contract.values.trial import (
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.completion_record import completion_record, read_completion
 from gatekeeper.sampling.conversations import converse
-from gatekeeper.sampling.stored_text import is_long, stored_completion
+from gatekeeper.sampling.stored_text import answer_text, is_long, stored_completion
 
 
 def row(
@@ -202,6 +203,20 @@ def test_a_simulated_user_goes_on_after_an_answer_without_calls() -> None:
         "tool",
     ]
     assert why_unfinished(made) is None
+
+
+def test_people_read_every_call_with_what_the_tool_answered() -> None:
+    waiting = replace(calls({"id": "B"}), text="Wait.")
+    model = Model(calls({"id": "A7"}), waiting)
+    made = run(model, row({"n": 1}, when={"equals": {"id": "A7"}}))
+
+    assert answer_text(replace(made, output="Wait!")).splitlines() == [
+        'tool call: find({"id": "A7"})',
+        '-> {"n": 1}',
+        "Wait!",
+        'tool call: find({"id": "B"})',
+        "-> none",
+    ]
 
 
 def test_an_answer_with_too_many_calls_ends_the_run() -> None:
