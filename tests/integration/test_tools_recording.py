@@ -256,7 +256,7 @@ _OFFICIAL: dict[str, tuple[list[str], dict[str, Any], str]] = {
 
 @pytest.mark.long
 @MCP_SERVERS.mark
-@pytest.mark.parametrize("name", filter(shutil.which, OFFICIAL_SERVERS))
+@pytest.mark.parametrize("name", [*filter(shutil.which, OFFICIAL_SERVERS)])
 def test_an_official_server_is_recorded_and_replayed(
     name, repository, agent, models, capsys, tmp_path
 ) -> None:
