@@ -48,7 +48,6 @@ from gatekeeper.contract.policies.folder_policies import misnamed_policies, read
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.policies.unmatched_patterns import overruled_keys, unmatched_patterns
 from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
-from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.reading.size_limits import require_few_trials
@@ -300,7 +299,7 @@ class _Validating:
         """Say of prompts without a contract why one could not test them as they are."""
         for prompt in inventory.uncovered[:_MOST_UNCOVERED]:
             try:
-                load_prompt(self.revision, prompt.reference)
+                prompt.load(self.revision)
             except ContractError as error:
                 self._add("note", error.problems, None)
             except UnreadableError as error:

@@ -247,7 +247,9 @@ def test_agents_are_told_how_to_test_a_prompt_if_that_is_asked_for(repository, c
     assert "Add to AGENTS.md" not in capsys.readouterr().out
     repository.commit("agents")
     assert main(["validate", "--repo", str(repository.path)]) == 0
-    assert "AGENTS.md" not in capsys.readouterr().out  # it is no prompt without a contract
+    told = capsys.readouterr().out  # it is no prompt of the program, and needs no contract
+    assert "Not counted: 1 text for agents that work here, such as AGENTS.md." in told
+    assert "1 of 1 prompt with a contract" in told
 
 
 @pytest.mark.parametrize("linked", [".claude", ".claude/skills", ".claude/skills/gatekeeper"])

@@ -305,13 +305,69 @@ def test_a_text_for_agents_gets_a_contract_if_it_is_named(git_repository, capsys
     repository.commit("prompts", files)
     place = ["--repo", str(repository.path)]
     assert main(["init", *place]) == 0
-    assert f"1 text for agents in hidden folders, such as {skill}." in capsys.readouterr().out
+    assert f"1 text for agents that work here, such as {skill}." in capsys.readouterr().out
     assert main(["init", *place, "--from", str(repository.path / skill)]) == 0
     capsys.readouterr()
     assert main(["validate", *place]) == 0
     told = capsys.readouterr().out
     assert ".claude/skills/review" in told
     assert "for agents" not in told
+
+
+PROPOSED = {
+    "AGENTS.md": "# Rules\nUse {curly} and {{ double }} braces. Answer in at most 72 characters.\n",
+    "packages/app/CLAUDE.md": "Never push.\n",
+    ".claude/agents/reader.md": "---\nname: reader\nmodel: sonnet\n---\nRead the code.\n",
+}
+
+
+@pytest.mark.parametrize("path", PROPOSED)
+def test_instructions_for_agents_get_a_contract_with_tasks_if_they_are_named(
+    git_repository, path, capsys
+):
+    repository = git_repository("agents")
+    repository.commit("rules", PROPOSED | {"src/a.go": "package a\n"})
+    place = ["--repo", str(repository.path)]
+    assert main(["init", *place]) == 0
+    assert "3 texts for agents that work here" in capsys.readouterr().out
+    assert not (repository.path / "contracts").exists()
+    assert main(["init", *place, "--from", str(repository.path / path)]) == 0
+    (file,) = (repository.path / "contracts").iterdir()
+    contract = yaml.safe_load(file.read_text("utf-8"))
+    assert contract["instructions"] == f"../{path}"
+    assert [[*row["vars"]] for row in contract["fixtures"]] == [["task"]] * 3
+    assert [check["type"] for check in contract["checks"]] == ["length"]
+    assert "max" not in contract["checks"][0]
+    capsys.readouterr()
+    assert main(["validate", *place]) == 0
+    assert "1 of 1 prompt with a contract" in capsys.readouterr().out
+
+
+def test_skills_and_system_messages_get_contracts_with_tasks(git_repository, capsys):
+    repository = git_repository("skills")
+    skill = "---\nname: pdf\nmodel: opus\n---\nUse `{{ tool }}`.\n"
+    files = {
+        "skills/pdf/SKILL.md": skill,
+        "agents/reader.agent.md": skill,
+        "patterns/sum/system.md": "Summarise the talk.\n",
+        "patterns/ask/system.md": "Answer {{ question }}.\n",
+        "src/config/agents.yaml": "w: {role: W, goal: Write now., backstory: You write.}\n",
+    }
+    repository.commit("prompts", files)
+    place = ["--repo", str(repository.path)]
+    assert main(["init", *place]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "crewAI puts this prompt together when it runs; name one text of it by its key" in told
+    made = [yaml.safe_load(f.read_text("utf-8")) for f in (repository.path / "contracts").iterdir()]
+    assert {c.get("instructions") or c["prompt"]: [*c["fixtures"][0]["vars"]] for c in made} == {
+        "../skills/pdf/SKILL.md": ["task"],
+        "../agents/reader.agent.md": ["task"],
+        "../patterns/sum/system.md": ["task"],
+        "../patterns/ask/system.md": ["question"],
+    }
+    assert sum("instructions" in contract for contract in made) == 3
+    assert main(["validate", *place]) == 0
+    assert "4 of 5 prompts with a contract" in capsys.readouterr().out
 
 
 UNCLEAR = 'SYSTEM = "You are kind. Answer {{number}} questions of {name} in one sentence."\n'

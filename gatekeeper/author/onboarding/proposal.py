@@ -38,7 +38,6 @@ from gatekeeper.contract.models.allowed import models_in_use
 from gatekeeper.contract.models.faults import ModelFault, with_recordings
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
-from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.reading.globs import literal_pattern, matching
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Overlay, Revision
@@ -278,7 +277,7 @@ class _Proposing:
         return found
 
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
-        prompt = load_prompt(self.revision, found.reference)
+        prompt = found.load(self.revision)
         name = propose_name(found.reference, self.names)
         folder = contract_folder(self.policy.patterns_for(found.path))
         made = write_skeleton(found, prompt, name, folder, usual, self.around)
@@ -469,7 +468,7 @@ def _joined(rows: Iterable[ProposalRow]) -> list[ProposalRow]:
     """Return the rows, with one for all parts of a file that get no contract for the same cause."""
     same: dict[object, list[ProposalRow]] = {}
     for row in rows:
-        cause = (row.found.partition(":")[0], re.sub(r"`.*?`", "", row.note))
+        cause = (re.split("[:#]", row.found)[0], re.sub(r"`.*?`", "", row.note))
         same.setdefault(row if row.contract else cause, []).append(row)
     found = ((each[0], len(each) - 1) for each in same.values())
     return [

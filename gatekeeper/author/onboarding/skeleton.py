@@ -12,8 +12,10 @@ from typing import Any, Literal
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.author.onboarding.surroundings import CallSite, InputFile, Surroundings
+from gatekeeper.contract.discovery.places import is_system_text
 from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.contract.fixtures.unused_variables import EXAMPLES
+from gatekeeper.contract.prompts.instructions import TASK
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import parse
@@ -33,9 +35,11 @@ DEFAULT_MODEL = "openai/gpt-5.4-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
-_SAYS_NOTHING = ("index", "page", "route", "skill", "system")
+_SAYS_NOTHING = ("agents", "claude", "gemini", "index", "page", "route", "skill", "system")
 """Names of files that say nothing without the folder above them."""
 _ROWS = ("testData", "sample", "samples")
+Source = Literal["to replace", "from its samples", "from a file", "without a variable"]
+"""Where the fixtures of a proposed contract are from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Skeleton:
     text: str
     fixtures: int
     demands: tuple[Demand, ...]
-    source: Literal["to replace", "from its samples", "from a file", "without a variable"]
+    source: Source
 
 
 def write_skeleton(
@@ -74,10 +78,11 @@ def write_skeleton(
     """
     style = unseen_style(prompt)
     prompt = prompt.read_as(style) if style else prompt
-    text = "\n".join(message.content for message in prompt.messages)
-    demands = find_demands(text)
+    demands = _demands(found, prompt)
     variables = prompt_variables(prompt)
-    rows = _samples(prompt, variables)
+    is_system = _is_system(found, prompt, variables)
+    variables = (TASK,) if is_system else variables
+    rows = _samples(prompt, variables) if not is_system else ()
     inputs = around.inputs_of(found, variables) if not rows else None
     fault = f"# Not used as fixtures: {inputs.fault}" if inputs and inputs.fault else ""
     inputs = None if fault else inputs
@@ -91,7 +96,7 @@ def write_skeleton(
         *([fault.replace("\n", " ")] if fault else []),
         "contract: 1",
         f"name: {name}",
-        f"prompt: {write_flow(relpath(found.reference, folder or '.'))}",
+        _place(found, folder, "instructions" if is_system else "prompt"),
         *([f"template: {style}"] if style else []),
         *([] if prompt.model or call else [f"model: {model}"]),
         *(_called_with(call, prompt) if call else []),
@@ -106,11 +111,28 @@ def write_skeleton(
         _LIMITS if len(right) == 1 else _STRICT + _LIMITS,  # a model gets some labels wrong
     ]
     path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
-    source: Literal["to replace", "from its samples", "from a file", "without a variable"]
-    source = "from its samples" if rows else "from a file" if inputs else "to replace"
+    source: Source = "from its samples" if rows else "from a file" if inputs else "to replace"
     source = source if variables or rows else "without a variable"
     count = len(inputs.rows) if inputs else len(fixtures)
     return Skeleton(path, name, "\n".join(lines), count, demands, source)
+
+
+def _demands(found: InventoryPrompt, prompt: Prompt) -> tuple[Demand, ...]:
+    """Return what the prompt demands of an answer. What AGENTS.md demands is demanded of commits
+    and code."""
+    if found.kind == "instructions":
+        return ()
+    return find_demands("\n".join(message.content for message in prompt.messages))
+
+
+def _place(found: InventoryPrompt, folder: str, key: str) -> str:
+    return f"{key}: {write_flow(relpath(found.reference, folder or '.'))}"
+
+
+def _is_system(found: InventoryPrompt, prompt: Prompt, variables: Sequence[str]) -> bool:
+    """Return whether the prompt is the system message of a task that it does not contain."""
+    alone = not variables and not prompt.part and len(prompt.messages) == 1
+    return found.kind == "instructions" or (alone and is_system_text(found.path))
 
 
 def _called_with(call: CallSite, prompt: Prompt) -> Iterator[str]:

@@ -14,16 +14,20 @@ from gatekeeper.contract.values.unique_name import words
 
 _NAMED_PROMPT = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
 _SYSTEM = re.compile(
-    r"system(?:[_.-](?:message|instructions?))?|instructions?|skill|.+\.(?:agent|chatmode|skill)",
+    r"system(?:[_.-](?:message|instructions?))?|instructions?"
+    r"|(?P<agent>skill|.+\.(?:agent|chatmode|instructions|skill))",
     re.IGNORECASE,
 )
 """Names of files that a program or an agent sends as they are, without the word `prompt`."""
+_FOR_AGENTS = frozenset(("AGENT.md", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"))
+"""Files that say to an agent how to work on the repository."""
+_CREW = frozenset(words("agents.yaml agents.yml tasks.yaml tasks.yml"))
 _TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
 _NO_TEXT = tuple(
     words(
         ".py .pyc .pyi .ipynb .ts .tsx .mts .js .mjs .jsx .css .html .sh .sql .go .rs .java .rb "
         ".yaml .yml .json .jsonl .ndjson .csv .tsv .toml .ini .cfg .lock .png .jpg .jpeg .gif .svg "
-        ".pdf .zip .gz .parquet"
+        ".pdf .zip .gz .parquet .baml"
     )
 )
 _ABOUT_THE_PROJECT = re.compile(
@@ -53,12 +57,36 @@ def is_own(path: str) -> bool:
 
 
 def is_of_agents(path: str) -> bool:
-    """Return whether the file is a text for agents in a hidden folder, such as a skill: agents read
-    it, so that it is a prompt, but not one of the program. The skill that `init --agents` writes
-    counts as none."""
+    """Return whether the file is a text for agents that work on the repository: one such as
+    AGENTS.md, or in a hidden folder, such as a skill. It is a prompt, but not one of the program.
+    The skill that `init --agents` writes counts as none."""
+    if is_for_agents(path):
+        return not _INSTALLED.intersection(path.lower().split("/"))
     if not path.startswith(".") and "/." not in path:
         return False
     return _OF_AGENTS.fullmatch(path) is not None
+
+
+def is_for_agents(path: str) -> bool:
+    """Return whether the file's name is one that agents look for in each repository."""
+    return basename(path) in _FOR_AGENTS
+
+
+def is_instructions(path: str) -> bool:
+    """Return whether the whole file is a system message of an agent: a skill, an agent, or what
+    agents read in each repository."""
+    found = _SYSTEM.fullmatch(splitext(basename(path))[0])
+    return bool(found and found["agent"]) or is_of_agents(path)
+
+
+def is_system_text(path: str) -> bool:
+    """Return whether the name of the file says that it is a system message, such as `system.md`."""
+    return _SYSTEM.fullmatch(splitext(basename(without_template_suffix(path)))[0]) is not None
+
+
+def is_crew(path: str) -> bool:
+    """Return whether crewAI may read its agents or tasks from the file."""
+    return basename(path.lower()) in _CREW
 
 
 def is_about_the_project(path: str) -> bool:
@@ -86,13 +114,13 @@ def is_prompt_text(path: str) -> bool:
     """Return whether the path is that of a prompt as text: in a folder of prompts, or so named."""
     lower = path.lower()
     # A glance first, because most files of a repository are neither.
-    if not lower.endswith(_TEXT) or not is_plain_text(path):
+    if not lower.endswith(_TEXT) or not is_plain_text(path) or is_for_agents(path):
         return False
     *folders, name = lower.split("/")
     if _DOCUMENTATION.intersection(folders):
         return False
     stem, suffix = splitext(without_template_suffix(name))
-    if _SYSTEM.fullmatch(stem):
+    if is_system_text(path):
         return True
     named = _NAMED_PROMPT.search(stem) is not None or ".prompt" in (suffix, splitext(stem)[1])
     return named or in_prompt_folder(path)

@@ -102,6 +102,18 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
         yield from _prompts_of(module) if module is not None else ()
 
 
+def dspy_signatures(source: str) -> Iterator[PromptConstant]:
+    """Yield the signatures of DSPy in a module: each class whose docstring says what to do."""
+    module = _parsed(source) if "Signature" in source and "dspy" in source else None
+    for node in module.body if module else ():
+        bases = node.bases if isinstance(node, ast.ClassDef) else []
+        if any(ast.unparse(base) in ("dspy.Signature", "Signature") for base in bases):
+            assert isinstance(node, ast.ClassDef)  # noqa: S101
+            text = ast.get_docstring(node)
+            if text and _is_prose(text):
+                yield PromptConstant(node.name, node.lineno, text)
+
+
 def _parsed(source: str) -> ast.Module | None:
     """Parse a module; None for one with mistakes."""
     try:
@@ -221,7 +233,7 @@ class _Filling(ast.NodeTransformer):
         if node.id not in self.texts:
             return node
         self.used.add(node.id)
-        return self.texts[node.id]
+        return ast.copy_location(ast.Constant(self.texts[node.id].value), node)
 
 
 def typescript_prompts(source: str) -> Iterator[PromptConstant]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename
 from typing import Any, Literal
 
 from gatekeeper.contract.discovery.places import (
     in_prompt_folder,
+    is_crew,
+    is_instructions,
     is_own,
     is_plain_text,
     is_prompt_named,
@@ -19,6 +21,7 @@ from gatekeeper.contract.discovery.places import (
 from gatekeeper.contract.discovery.prompt_constants import (
     FEWEST_CHARACTERS,
     PromptConstant,
+    dspy_signatures,
     holds_prose,
     python_prompts,
     typescript_prompts,
@@ -32,13 +35,16 @@ from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError
 
 PromptKind = Literal[
-    "prompty", "GitHub prompt", "Markdown", "text", "messages", "key", "Python", "TypeScript"
-]
+    "prompty", "GitHub prompt", "Markdown", "text", "messages", "key", "Python", "TypeScript",
+    "instructions", "crewAI", "DSPy", "BAML",
+]  # fmt: skip
 
 PYTHON_SUFFIXES = (".py",)
 TYPESCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx")
 CODE_SUFFIXES = (*PYTHON_SUFFIXES, *TYPESCRIPT_SUFFIXES)
-_TOML = ".toml"
+_TOML, _BAML = ".toml", ".baml"
+_BAML_PROMPT = re.compile(r"^[ \t]*(?:function[ \t]+(?P<name>\w+)|prompt[ \t]+#*\")", re.MULTILINE)
+_OF_CREW = (frozenset(("role", "goal", "backstory")), frozenset(("description", "expected_output")))
 _OF_TOOLS = re.compile(r"(?:pyproject|cargo|poetry|uv|ruff|netlify|fly|wrangler)\.toml", re.I)
 _DATA = (".yaml", ".yml", ".json", _TOML)
 _MARKDOWN = (".md", ".markdown")
@@ -71,8 +77,8 @@ def may_hold_prompts(path: str) -> bool:
     if name.endswith(CODE_SUFFIXES):
         return not name.endswith((".d.ts", ".min.js"))
     if name.endswith(_DATA):
-        return in_prompt_folder(path) or is_prompt_named(path)
-    return is_prompt_text(path)
+        return in_prompt_folder(path) or is_prompt_named(path) or is_crew(path)
+    return name.endswith(_BAML) or is_prompt_text(path)
 
 
 def may_hold_text(revision: Revision, path: str) -> bool:
@@ -87,8 +93,8 @@ def may_hold_text(revision: Revision, path: str) -> bool:
 
 
 def is_text_or_data(path: str) -> bool:
-    """Return whether the file is data, or text that is one prompt."""
-    return path.lower().endswith(_DATA) or is_plain_text(path)
+    """Return whether the file is data or BAML, or text that is one prompt."""
+    return path.lower().endswith((*_DATA, _BAML)) or is_plain_text(path)
 
 
 def kind_of_file(path: str) -> PromptKind:
@@ -100,6 +106,8 @@ def kind_of_file(path: str) -> PromptKind:
         return "GitHub prompt"
     if name.endswith(_DATA):
         return "messages"
+    if is_instructions(path):
+        return "instructions"
     return "Markdown" if name.endswith(_MARKDOWN) else "text"
 
 
@@ -108,13 +116,27 @@ def prompts_in(path: str, text: str) -> Iterator[PromptSource]:
     name = path.lower()
     if name.endswith(PYTHON_SUFFIXES):
         yield from _constants(path, python_prompts(text), "Python")
+        yield from _constants(path, dspy_signatures(text), "DSPy")
     elif name.endswith(TYPESCRIPT_SUFFIXES):
         yield from _constants(path, typescript_prompts(text), "TypeScript")
+    elif name.endswith(_BAML):
+        yield from _in_baml(path, text)
     elif name.endswith(GITHUB_PROMPT) or not name.endswith(_DATA):
         if text.strip():
             yield PromptSource(path, path, kind_of_file(path))
     else:
         yield from _in_data(path, text)
+
+
+def _in_baml(path: str, text: str) -> Iterator[PromptSource]:
+    """Yield each function of a BAML file that has a prompt."""
+    name, line = "", 1
+    for found in _BAML_PROMPT.finditer(text):
+        if found["name"]:
+            name, line = found["name"], text.count("\n", 0, found.start()) + 1
+        elif name:
+            yield PromptSource(path, f"{path}#{name}", "BAML", line)
+            name = ""
 
 
 def _constants(
@@ -131,6 +153,12 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
     except ContractError:
         return
     data = document.data
+    if is_crew(path) and isinstance(data, dict):
+        for name, value in data.items():
+            if isinstance(value, dict) and any(keys <= value.keys() for keys in _OF_CREW):
+                yield replace(_at_key(document, (str(name),)), kind="crewAI")
+    if not (in_prompt_folder(path) or is_prompt_named(path)):
+        return
     messages = data.get("messages") if isinstance(data, dict) else data
     if path.lower().endswith(_TOML):  # a prompt is always a part of it
         yield from _texts(document, (), data)

@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from gatekeeper import numbers
-from gatekeeper.contract.discovery.places import is_of_agents, is_plain_text, may_hold_suite
+from gatekeeper.contract.discovery.places import (
+    is_for_agents,
+    is_of_agents,
+    is_plain_text,
+    may_hold_suite,
+)
 from gatekeeper.contract.discovery.prompt_files import (
     CODE_SUFFIXES,
     PromptKind,
@@ -26,10 +31,12 @@ from gatekeeper.contract.files.contract_files import find_contracts
 from gatekeeper.contract.files.references import References, Shapes, Sketch
 from gatekeeper.contract.policies.folder_policies import policy_paths
 from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.reading.specification_path import is_specification
 from gatekeeper.contract.values.change import Entry, Revision, prefetch
+from gatekeeper.contract.values.definition import Prompt, TemplateStyle
 
 MOST_SUITE_FILES = 2_000
 """The most files of data that are read to find suites."""
@@ -40,6 +47,15 @@ MOST_CHARACTERS = 1_000_000
 """The most bytes of a prompt or suite. A larger file counts as data."""
 
 _BOTH = (".prompty", ".prompt.yml", ".prompt.yaml")  # a prompt and its suite in one file
+
+
+_MADE_WHEN_IT_RUNS: Mapping[PromptKind, str] = {
+    "crewAI": "name one text of it by its key, or put what crewAI sends into a prompt file",
+    "DSPy": "put the docstring into a file, and name the file as `instructions`",
+    "BAML": "put what BAML sends into a prompt file",
+}
+"""Kinds of prompts that another tool puts together, so that no contract can name them as they
+are, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,14 @@ class InventoryPrompt:
     def folder(self) -> str:
         """Return the folder of its file, from the root; `.` for the root itself."""
         return self.path.rpartition("/")[0] or "."
+
+    def load(self, revision: Revision) -> Prompt:
+        """Load the prompt. Raises UnreadableError and ContractError if no contract can name it."""
+        if self.kind in _MADE_WHEN_IT_RUNS:
+            what = f"{self.kind} puts this prompt together when it runs"
+            raise UnreadableError(what, _MADE_WHEN_IT_RUNS[self.kind], self.line)
+        style: TemplateStyle | None = "instructions" if self.kind == "instructions" else None
+        return load_prompt(revision, self.reference, style)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +110,8 @@ class FolderCoverage:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """Everything found, in the order of paths. `unread` counts files that were left out because
-    there are too many. `of_agents` are texts for agents in hidden folders, which are no prompts of
-    the program, unless a contract or a pattern names them."""
+    there are too many. `of_agents` are texts for agents that work on the repository, which are no
+    prompts of the program, unless a contract or a pattern names them."""
 
     prompts: tuple[InventoryPrompt, ...] = ()
     suites: tuple[InventorySuite, ...] = ()
@@ -103,7 +127,7 @@ class Inventory:
             return ""
         texts = numbers.count(len(self.of_agents), "text")
         return (
-            f"Not counted: {texts} for agents in hidden folders, such as {self.of_agents[0]}. "
+            f"Not counted: {texts} for agents that work here, such as {self.of_agents[0]}. "
             "`gatekeeper init --from FILE` proposes a contract for one."
         )
 
@@ -190,7 +214,10 @@ class _Inventory:
         watched = self.watched
         named = {prompt for sketch in sketches for prompt in sketch.prompts}
         parts = self.covering.keys() - named
-        for path in filter(is_plain_text, watched - parts - suites):
+        named_here = set(self.policy.prompts)
+        for path in watched - parts - suites:
+            if not is_plain_text(path) and not (is_for_agents(path) and path in named_here):
+                continue
             yield self._prompt(PromptSource(path, path, kind_of_file(path)))
         held = [path for path in self.files if path in watched or may_hold_prompts(path)]
         held = [path for path in held if path not in suites or path.lower().endswith(_BOTH)]
@@ -228,8 +255,21 @@ class _Inventory:
             source.kind,
             source.line,
             source.path in self.watched,
-            self.covering.get(source.reference, ()),
+            self._contracts_of(source),
         )
+
+    def _contracts_of(self, source: PromptSource) -> tuple[str, ...]:
+        found = self.covering.get(source.reference, ())
+        if source.kind == "crewAI":  # or those that name one of its texts
+            inner = f"{source.reference}."
+            paths = {
+                path
+                for name, each in self.covering.items()
+                for path in each
+                if name.startswith(inner)
+            }
+            return tuple(sorted({*found, *paths}))
+        return found
 
     def _read(self, paths: Sequence[str], most: int) -> Iterator[tuple[str, str]]:
         """Yield the texts of the files that can be read, as many as `most`, in their order."""

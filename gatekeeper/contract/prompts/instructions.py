@@ -13,7 +13,8 @@ from gatekeeper.contract.templates.client import check_syntax
 from gatekeeper.contract.values.definition import MessageTemplate, Prompt, Sections
 from gatekeeper.errors import ContractError, Problem
 
-DEFAULT_TASK = "{{ task }}"
+TASK = "task"
+"""The variable of the task, unless the contract writes its own."""
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?---[ \t]*(?:\n|\Z)")
 _TEXT_ALONE = Sections(front_matter=False, roles=False)
 _SETTINGS_FIRST = re.compile(
@@ -82,7 +83,7 @@ def read_task(document: Document, problems: list[Problem]) -> MessageTemplate | 
         if key in data:
             what = f"a contract with `instructions` cannot have `{key}`"
             problems.append(document.problem((key,), what, f"remove `{key}`", at_key=True))
-    text = data.get("task", DEFAULT_TASK)
+    text = data.get("task", f"{{{{ {TASK} }}}}")
     if not isinstance(text, str):
         return None
     line = document.position(("task" if "task" in data else "instructions",)).line or 1

@@ -10,6 +10,7 @@ from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.files.inventory import FolderCoverage, Inventory, take_inventory
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
@@ -423,11 +424,11 @@ def test_files_that_are_sent_as_they_are_count_without_the_word_prompt():
         "src/system.py",
     )
     assert found(dict.fromkeys(files, prose)) == [
-        ("agents/reviewer.agent.md", "Markdown", 1),
+        ("agents/reviewer.agent.md", "instructions", 1),
         ("bot/instructions.md", "Markdown", 1),
         ("bot/system_message.txt", "text", 1),
         ("patterns/summarise/system.md", "Markdown", 1),
-        ("skills/pdf/SKILL.md", "Markdown", 1),
+        ("skills/pdf/SKILL.md", "instructions", 1),
     ]
 
 
@@ -573,6 +574,11 @@ OF_AGENTS = (
     ".cursorrules",
     ".gemini/commands/plan.toml",
     "packages/app/.claude/skills/review/SKILL.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".claude/CLAUDE.md",
+    "packages/app/GEMINI.md",
+    "prompts/AGENTS.md",
 )
 OF_NOBODY = (
     ".claude/skills/gatekeeper/SKILL.md",
@@ -584,20 +590,24 @@ OF_NOBODY = (
     "rules/tests.md",
     ".venv/readme.md",
     ".claude/settings.json",
+    "node_modules/lib/AGENTS.md",
+    "vendor/lib/CLAUDE.md",
+    "docs/agents.md",
 )
 
 
-def test_texts_for_agents_in_hidden_folders_are_told_and_not_counted():
+def test_texts_for_agents_that_work_on_the_repository_are_told_and_not_counted():
     taken = inventory(dict.fromkeys((*OF_AGENTS, *OF_NOBODY), "Review the code."))
     assert set(taken.of_agents) == set(OF_AGENTS)
     assert taken.prompts == ()
-    assert f"{len(OF_AGENTS)} texts for agents in hidden folders" in taken.about_agents
+    assert f"{len(OF_AGENTS)} texts for agents that work here" in taken.about_agents
     assert inventory(dict.fromkeys(OF_NOBODY, "x")).about_agents == ""
 
 
-def test_a_text_for_agents_that_is_watched_or_has_a_contract_is_a_prompt():
-    skill = OF_AGENTS[0]
-    watched = inventory({skill: "Review."}, Policy(prompts=(".claude/**",)))
+@pytest.mark.parametrize("skill", [OF_AGENTS[0], "AGENTS.md", "packages/app/GEMINI.md"])
+def test_a_text_for_agents_that_is_watched_or_has_a_contract_is_a_prompt(skill):
+    pattern = ".claude/**" if skill.startswith(".") else skill
+    watched = inventory({skill: "Review."}, Policy(prompts=(pattern,)))
     assert ([p.path for p in watched.prompts], watched.of_agents) == ([skill], ())
     contract = edited(CONTRACT, "prompts/words.md", skill)
     covered = inventory({"contracts/words.yaml": contract, skill: "Review {{ word }}."})
@@ -605,3 +615,78 @@ def test_a_text_for_agents_that_is_watched_or_has_a_contract_is_a_prompt():
         [("contracts/words.yaml",)],
         (),
     )
+
+
+CREW = """\
+writer:
+  role: Writer
+  goal: Write about {topic}.
+  backstory: You wrote many books.
+other: {role: x}
+"""
+CREW_TASKS = (
+    "write:\n  description: Write about {topic}.\n  expected_output: A page.\n  agent: writer\n"
+)
+BAML = """\
+class Receipt { total int }
+template_string Rules() #"Be exact."#
+function Extract(receipt: image) -> Receipt {
+  client GPT4o
+  prompt #"
+    function of the receipt: {{ receipt }}
+  "#
+}
+function Plain(text: string) -> string { client GPT4o }
+test One { functions [Extract] args { text "prompt" } }
+"""
+DSPY = """\
+import dspy
+class Ask(dspy.Signature):
+    \"\"\"Answer the question with one short fact.\"\"\"
+    question: str = dspy.InputField()
+class Short(dspy.Signature):
+    \"\"\"Short.\"\"\"
+class Other(dict):
+    \"\"\"Answer the question with one short fact.\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("src/config/agents.yaml", CREW, [("src/config/agents.yaml#writer", "crewAI", 2)]),
+        ("config/tasks.yml", CREW_TASKS, [("config/tasks.yml#write", "crewAI", 2)]),
+        ("baml_src/a.baml", BAML, [("baml_src/a.baml#Extract", "BAML", 3)]),
+        ("app/ask.py", DSPY, [("app/ask.py:Ask", "DSPy", 2)]),
+        ("ansible/tasks.yaml", "- name: a\n  description: b\n", []),
+        ("config/agents.yaml", "agents: [{role: a, goal: b}]\n", []),
+        ("config/agents.yaml", "broken: [\n", []),
+        ("config/tasks.yaml", "build: {description: Builds all of the program for {os}.}\n", []),
+        ("tests/agents.yaml", CREW, []),
+        ("baml_src/clients.baml", "client<llm> GPT4o { provider openai }\n", []),
+        ("app/ask.py", "class Ask(Signature):\n    '''Answer the question now.'''\n", []),
+    ],
+)
+def test_what_other_tools_put_together_is_listed_and_says_why_no_contract_can_name_it(
+    path, text, expected
+):
+    revision = MemoryRevision({path: text.encode()})
+    prompts = take_inventory(revision, Policy()).prompts
+    assert [(p.reference, p.kind, p.line) for p in prompts] == expected
+    for prompt in prompts:
+        with pytest.raises(UnreadableError, match="puts this prompt together when it runs"):
+            prompt.load(revision)
+
+
+def test_a_contract_of_a_text_of_an_agent_covers_the_agent():
+    contract = edited(CONTRACT, "../prompts/words.md", "../agents.yaml#writer.goal")
+    taken = inventory({"contracts/words.yaml": contract, "agents.yaml": CREW})
+    assert {p.reference: bool(p.contracts) for p in taken.prompts} == {
+        "agents.yaml#writer": True,
+        "agents.yaml#writer.goal": True,
+    }
+
+
+def test_a_constant_that_stands_in_a_dictionary_is_listed_at_its_line_there():
+    source = "A_TEXT = 'You sort the new mail.'\nPROMPTS = {\n    'a': A_TEXT,\n}\n"
+    assert found({"src/app.py": source}) == [("src/app.py:PROMPTS.a", "Python", 3)]
