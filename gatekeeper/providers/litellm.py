@@ -36,7 +36,7 @@ from gatekeeper.providers.models.endpoint import (
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.anthropic import reasoning_in
 from gatekeeper.providers.native.call_cost import believed_cost
-from gatekeeper.providers.native.chat_messages import chat_messages, opaque_of
+from gatekeeper.providers.native.chat_messages import chat_messages, not_taken, opaque_of
 from gatekeeper.providers.native.endings import (
     fingerprint_of,
     read_chat_calls,
@@ -150,6 +150,7 @@ class LitellmClient:
     async def complete(self, request: Request) -> Completion:
         require_known_params(request)
         endpoint = require_endpoint(request.model)
+        _require_sent(request)
         session = await self._open(endpoint)
         endpoint = await self._keyless.signed_in(endpoint)
         exchange = Exchange(endpoint)
@@ -287,6 +288,28 @@ def _retrieve(call: asyncio.Future[Any]) -> None:
         call.exception()
 
 
+_KINDS = {
+    "supports_vision": "image/",
+    "supports_pdf_input": "application/pdf",
+    "supports_audio_input": "audio/",
+}
+_SURE = frozenset({"anthropic", "azure", "bedrock", "gemini", "openai", "vertex_ai"})
+"""Providers to which litellm sends pictures and documents of any model."""
+
+
+def _require_sent(request: Request) -> None:
+    """Refuse files that litellm may leave out without a word: of many providers' messages it sends
+    only the text. Raises CallFailed."""
+    files = [file for message in request.messages for file in message.files]
+    if not files:
+        return
+    entry, sure = price_entry(request.model) or {}, ("image/", "application/pdf")
+    taken = [kind for flag, kind in _KINDS.items() if entry.get(flag) is True]
+    known = sure if read_model_name(request.model).provider in _SURE else ()
+    if refused := not_taken(request.model, files, *taken, *known):
+        raise refused
+
+
 def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         **request.params,
@@ -316,7 +339,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
     """Return the messages, with the mark for the provider's cache."""
     said = chat_messages(request.messages, read_model_name(request.model).provider)
     marked = marked_message(request)
-    if marked is not None:
+    if marked is not None and not request.messages[marked].files:
         text = request.messages[marked].content
         said[marked]["content"] = [{"type": "text", "text": text, "cache_control": MARK}]
     return said

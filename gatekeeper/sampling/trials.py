@@ -16,7 +16,7 @@ from gatekeeper.contract.calls.prompt_steps import refused_turns
 from gatekeeper.contract.changes.renaming import find_renaming, lent_values
 from gatekeeper.contract.meaning.digests import digest, request_digest
 from gatekeeper.contract.meaning.modes import with_requirements
-from gatekeeper.contract.prompts.render import render_all, render_value
+from gatekeeper.contract.prompts.render import render_all, render_value, with_files
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.tools.answers import tools_for
@@ -248,7 +248,8 @@ def _rendered(target: Target, fixtures: Sequence[Fixture]) -> Iterator[_Rendered
             continue
         first, *later = (one for one in found if not isinstance(one, ContractError))
         call = chain_of(names, later) if later else SINGLE
-        yield fixture, (with_requirements(first, target.appended), call)
+        first = with_files(with_requirements(first, target.appended), fixture.files)
+        yield fixture, (first, call)
 
 
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:

@@ -91,7 +91,7 @@ def _without_id(fixture: Fixture) -> str:
 
 def _input(fixture: Fixture) -> str:
     user = asdict(fixture.user) if fixture.user else None
-    return canonical([dict(fixture.vars), list(fixture.turns), user])
+    return canonical([dict(fixture.vars), list(fixture.turns), user, fixture.contents])
 
 
 def edited_notice(name: str, edited: Mapping[str, str]) -> Iterator[str]:

@@ -107,6 +107,8 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
         if fixture.turns or fixture.user:
             why = "the export format has no conversations"
             losses.add("conversation", fixture.position, why)
+        elif fixture.files:
+            losses.add("files", fixture.position, "the export holds only the paths of texts")
         else:
             found.append(fixture)
     return tuple(found)

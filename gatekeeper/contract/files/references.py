@@ -24,6 +24,7 @@ from gatekeeper.contract.files.contract_document import (
     is_prompt,
     read_contract_documents,
 )
+from gatekeeper.contract.fixtures.attachments import SUFFIXES, written_files
 from gatekeeper.contract.fixtures.fixtures import own_checks, read_rows
 from gatekeeper.contract.formats.foreign_suite import BrokenSuiteError
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
@@ -51,9 +52,10 @@ from gatekeeper.errors import ContractError
 
 Shapes = Mapping[str, CheckShape]
 
-# Rows can only have checks of their own if the word stands in the text, plain or escaped; a
-# prompt file can only name a recording if that word does.
+# Rows can only have checks or files of their own if the word stands in the text, plain or escaped;
+# a prompt file can only name a recording if that word does.
 _CHECKS = "checks"
+_FILES = "files"
 _RECORDED = "recorded"
 _RECORDING = "recorded/"
 
@@ -264,7 +266,8 @@ class References:
 
     def _add_fixtures(self, item: dict[str, Any], path: str, closure: _Closure) -> bool:
         if "file" not in item or "vars" in item:
-            return self._add_checks(item.get("checks"), path, closure)
+            sound = self._add_checks(item.get("checks"), path, closure)
+            return self._add_all(_attached(item, path), "schema", closure) and sound
         fixtures, sound = self._located(item["file"], path)
         return sound and fixtures is not None and self._add(fixtures, "fixtures", closure)
 
@@ -313,6 +316,8 @@ class References:
                 return frozenset()  # it names no other file
             if kind == "prompt":
                 return self._read_prompt(PromptReference(path))
+            if path.lower().endswith(SUFFIXES):
+                return frozenset() if path in self.revision.entries else None
             text = read_text(self.revision, path)
             if kind == "include":
                 # An included file is one template, whatever its suffix.
@@ -326,7 +331,7 @@ class References:
             return None
 
     def _row_files(self, text: str, path: str) -> frozenset[str] | None:
-        if _CHECKS not in text and not may_hide_words(text):
+        if not any(word in text for word in (_CHECKS, _FILES)) and not may_hide_words(text):
             return frozenset()
         found: _Closure = set()
         rows = read_rows(text, path, MOST_FIXTURES)
@@ -334,9 +339,18 @@ class References:
             return None  # loading the contract refuses it
         for row in rows:
             checks = row.data.get("checks") if isinstance(row.data, dict) else None
-            if not self._add_checks(checks, path, found):
+            sound = self._add_checks(checks, path, found)
+            if not self._add_all(_attached(row.data, path), "schema", found) or not sound:
                 return None
         return frozenset(schema for schema, _ in found)
+
+
+def _attached(row: Any, path: str) -> frozenset[str] | None:
+    """Return the files that a fixture sends; None if one cannot be located."""
+    try:
+        return frozenset(locate(name, path) for name in written_files(row))
+    except UnreadableError:
+        return None
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:

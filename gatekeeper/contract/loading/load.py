@@ -15,6 +15,7 @@ from gatekeeper.contract.checks.judge_calibration import read_calibration
 from gatekeeper.contract.checks.judge_settings import embedding_models, judges_of, similar_problems
 from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.fixtures.attachments import Attachments
 from gatekeeper.contract.fixtures.fixtures import (
     fixture_from,
     identified,
@@ -161,6 +162,7 @@ class _Loading:
         self._routing = read.routing or NO_ROUTING
         self._problems: list[Problem] = [*self._routing.problems]
         self._fixture_files: dict[str, list[Fixture]] = {}
+        self._attachments = Attachments(revision)
 
     def contract(self) -> Contract:
         data, document = self._document.data, self._document
@@ -261,8 +263,13 @@ class _Loading:
     def _fixtures_of(self, rows: list[Row], key: KeyPath, tally: Tally) -> list[Fixture]:
         """Build the fixtures of the rows, after counting them."""
         tally.add(len(rows), sum(map(own_checks, rows)), key)
-        made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
-        return [fixture for fixture in made if fixture]
+        found = []
+        for row in rows:
+            made = fixture_from(row, self._checks.read, self._problems)
+            files = self._attachments.of(row.document, row.key, row.data, self._problems)
+            if made:
+                found.append(replace(made, files=files) if files else made)
+        return found
 
     def _fixture_file(self, index: int, item: Mapping[str, Any], tally: Tally) -> Sequence[Fixture]:
         key = ("fixtures", index, "file")
@@ -416,6 +423,7 @@ class _Loading:
         digests |= user_files(data, contract)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: _file_digest(found) for path, found in self._fixture_files.items()}
+        digests |= {file.path: file.sha256 for f in contract.fixtures for file in f.files}
         for spec in (spec for part in contract.parts for spec in part.every_check()):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))

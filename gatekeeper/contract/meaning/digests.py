@@ -218,6 +218,7 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "user": asdict(fixture.user) if fixture.user else None,
         "tool_results": fixture.tool_results and rows_digest(fixture.tool_results),
         "state": fixture.state,
+        "files": [list(content) for content in fixture.contents],
     }
     return meaning | {key: value for key, value in optional.items() if value}
 

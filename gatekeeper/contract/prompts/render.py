@@ -4,6 +4,7 @@ in a fixture that looks like a template is never rendered."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gatekeeper.contract.templates.budget import Budget
@@ -15,7 +16,7 @@ from gatekeeper.contract.templates.client import (
 )
 from gatekeeper.contract.templates.plain import is_plain, is_template
 from gatekeeper.contract.templates.value_faults import ValueFault
-from gatekeeper.contract.values.definition import Fixture, Message, Position, Prompt
+from gatekeeper.contract.values.definition import Attachment, Fixture, Message, Position, Prompt
 from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.errors import ContractError, Problem
 
@@ -42,6 +43,17 @@ def render_all(
             yield parts
         else:
             yield tuple(Message(role, text) for role, text in parts)
+
+
+def with_files(messages: Messages, files: tuple[Attachment, ...]) -> Messages:
+    """Return the messages with the files in the user's last one; in one of their own if the user
+    says nothing."""
+    if not files:
+        return messages
+    place = next((n for n in reversed(range(len(messages))) if messages[n].role == "user"), None)
+    if place is None:
+        return (*messages, Message("user", "", files=files))
+    return (*messages[:place], replace(messages[place], files=files), *messages[place + 1 :])
 
 
 def template_problems(prompt: Prompt) -> list[Problem]:

@@ -55,6 +55,11 @@ def read_text(revision: Revision, path: str) -> str:
 
     Raises UnreadableError.
     """
+    return _decode(read_bytes(revision, path), path)
+
+
+def read_bytes(revision: Revision, path: str) -> bytes:
+    """Return the content of a file. Raises UnreadableError."""
     entry = revision.entries.get(path)
     if entry is None:
         raise _missing(revision, path)
@@ -73,7 +78,7 @@ def read_text(revision: Revision, path: str) -> str:
     refuse_lfs_pointer(content, path)
     if len(content) > MAX_BYTES:
         raise _too_large(path)
-    return _decode(content, path)
+    return content
 
 
 def require_text(revision: Revision, path: str) -> str:
@@ -85,7 +90,7 @@ def require_text(revision: Revision, path: str) -> str:
 
 
 def _too_large(path: str) -> UnreadableError:
-    fix = "split the file, or keep fewer rows in the file"
+    fix = "split the file, or keep less in the file"
     return UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
 
 

@@ -130,7 +130,7 @@ def may_count_otherwise(base: Contract, head: Contract) -> bool:
 
 
 def _written(fixture: Fixture) -> str:
-    return json.dumps(fixture.vars, sort_keys=True)
+    return json.dumps([fixture.vars, fixture.contents], sort_keys=True)
 
 
 def _inputs(contract: Contract) -> Inputs:

@@ -346,7 +346,8 @@ class Fixture:
     """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
     `cluster` are related and count as one wherever evidence is counted. `left_out` are the names of
     the checks that do not apply to it, because of their `when`. `turns` are further messages of the
-    user, each sent after the model has answered. `user` writes them instead, if there is one."""
+    user, each sent after the model has answered. `user` writes them instead, if there is one.
+    `files` are sent with the first prompt."""
 
     id: str
     vars: Mapping[str, Any]
@@ -365,6 +366,12 @@ class Fixture:
     """What tools answer for this fixture, before the contract's rows."""
     state: Any = None
     """What the tools' state is at the beginning."""
+    files: tuple[Attachment, ...] = ()
+
+    @property
+    def contents(self) -> tuple[tuple[str, str], ...]:
+        """What its files contain, whatever they are called: the types and the digests."""
+        return tuple((file.media_type, file.sha256) for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)

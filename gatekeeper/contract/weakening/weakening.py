@@ -144,6 +144,8 @@ def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
         yield f"fixture `{base.id}`: `expected` changed from {change}"
     if base.turns != head.turns:
         yield f"fixture `{base.id}`: `turns` changed"
+    if base.contents != head.contents:
+        yield f"fixture `{base.id}`: the files changed"
     if base.must_pass and not head.must_pass:
         yield f"fixture `{base.id}`: `must_pass` removed"
     where = f"fixture `{base.id}`: "

@@ -483,6 +483,7 @@ def _kept(base: Contract, head: Contract) -> set[str]:
         fixture.id
         for fixture in base.fixtures
         if (other := now.get(fixture.id)) is not None
+        and fixture.contents == other.contents
         and (
             canonical(dict(fixture.vars)) == canonical(dict(other.vars))
             or is_renamed(fixture, other, renaming)

@@ -328,6 +328,7 @@ def variables_text(fixture: Fixture) -> str | None:
     known = {name: text for name, text in texts.items() if text is not None}
     known |= {f"turn {number}": text for number, text in enumerate(fixture.turns, start=2)}
     known |= {"goal of the user": fixture.user.goal} if fixture.user else {}
+    known |= {file.path: f"sha256:{file.sha256}" for file in fixture.files}
     if len(known) == 1:
         return next(iter(known.values()))
     lines = "\n".join(f"{name}: {text}" for name, text in known.items())

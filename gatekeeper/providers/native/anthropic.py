@@ -14,7 +14,7 @@ from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.models.params import ANSWER_LIMITS, TOOL_PARAMS
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Attachment, Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http.answer_stream import Event, JoinedText, read_object
@@ -26,7 +26,10 @@ from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.native.chat_messages import (
     THINKING,
     arguments_of,
+    base64_of,
+    not_taken,
     opaque_of,
+    text_part,
     thoughts_of,
 )
 from gatekeeper.providers.native.endings import (
@@ -107,6 +110,9 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     """Return the HTTP request; None if litellm must send it."""
     url, key = _url(endpoint), endpoint.api_key
     own_key = key and not key.startswith(_SIGN_IN_TOKEN) and not _signed_in()
+    files = [file for message in request.messages for file in message.files]
+    if refused := not_taken(endpoint.model, files, "image/", "application/pdf"):
+        raise refused
     conversation = _conversation(request.messages, marked_message(request))
     fields = _fields(endpoint.model, request.params)
     if url is None or not own_key or conversation is None or fields is None:
@@ -180,7 +186,8 @@ def _conversation(messages: Sequence[Message], marked: int | None) -> dict[str, 
     turns = messages[first:]
     if not turns or any(m.role not in _ROLES for m in turns):
         return None
-    if not all(m.content.strip() for m in messages if not m.calls and m.answers is None):
+    bare = (m for m in messages if not (m.calls or m.files) and m.answers is None)
+    if not all(m.content.strip() for m in bare):
         return None
     if any(m.role == "assistant" and m.content != m.content.rstrip() for m in turns):
         return None
@@ -209,12 +216,18 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.answers is not None:
         result = {"type": "tool_result", "tool_use_id": message.answers}
         return [{**result, "content": message.content}]
-    text = [{"type": "text", "text": message.content}] if message.content else []
+    files = [_file_block(file) for file in message.files]
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_of(call)}
         for call in message.calls
     ]
-    return [*thoughts_of(message, THINKING), *text, *calls]
+    return [*thoughts_of(message, THINKING), *files, *text_part(message, "text"), *calls]
+
+
+def _file_block(file: Attachment) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": file.media_type, "data": base64_of(file)}
+    kind = "image" if file.media_type.startswith("image/") else "document"
+    return {"type": kind, "source": source}
 
 
 def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:

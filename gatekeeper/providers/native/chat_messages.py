@@ -1,4 +1,4 @@
-"""Messages as Chat Completions take them, and litellm too: with tool calls and their answers.
+"""Messages as Chat Completions and litellm take them: with files, tool calls and their answers.
 
 Models that think want their thoughts back with the answers of tools. Anthropic, Gemini, DeepSeek
 and Moonshot refuse the request without them; OpenAI's models answer worse. So an answer that calls
@@ -11,10 +11,12 @@ https://api-docs.deepseek.com/guides/thinking_mode
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.definition import Attachment, Message, ToolCall
+from gatekeeper.errors import CallFailed
 
 THINKING, REASONING = "thinking_blocks", "reasoning_items"
 """The thoughts of Anthropic's Messages API, and those of OpenAI's Responses API."""
@@ -64,7 +66,7 @@ def _chat_message(message: Message, provider: str) -> dict[str, Any]:
     if message.answers is not None:
         return {"role": "tool", "tool_call_id": message.answers, "content": message.content}
     if not message.calls:
-        return {"role": message.role, "content": message.content}
+        return {"role": message.role, "content": _content(message)}
     of_message, of_calls = ({}, []) if provider in _STRICT else _opaque(message)
     kept = dict(enumerate(of_calls))
     calls = [
@@ -73,6 +75,57 @@ def _chat_message(message: Message, provider: str) -> dict[str, Any]:
     ]
     said = {"role": message.role, "content": message.content or None, "tool_calls": calls}
     return {**of_message, **said}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.files:
+        return message.content
+    return [*map(_part, message.files), *text_part(message, "text")]
+
+
+def _part(file: Attachment) -> dict[str, Any]:
+    kind, _, form = file.media_type.partition("/")
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": data_url(file)}}
+    if kind == "audio":
+        form = {"mpeg": "mp3"}.get(form, form)
+        return {"type": "input_audio", "input_audio": {"data": base64_of(file), "format": form}}
+    return {"type": "file", "file": {"filename": name_of(file), "file_data": data_url(file)}}
+
+
+def text_part(message: Message, kind: str) -> list[dict[str, Any]]:
+    """Return the text of a message with files as a part, which comes after them, because Anthropic
+    says that models read it best there. No text is no part."""
+    return [{"type": kind, "text": message.content}] if message.content else []
+
+
+def base64_of(file: Attachment) -> str:
+    """Return the content of a file as text."""
+    return b64encode(file.data).decode()
+
+
+def data_url(file: Attachment) -> str:
+    """Return the file as an address that holds it."""
+    return f"data:{file.media_type};base64,{base64_of(file)}"
+
+
+def name_of(file: Attachment) -> str:
+    """Return the name that a provider is told: it shows whether the input has changed, but not
+    where the file lies, which may tell the model what to answer."""
+    return f"file-{file.sha256[:12]}.{file.media_type.rpartition('/')[2]}"
+
+
+def not_taken(model: str, files: Iterable[Attachment], *kinds: str) -> CallFailed | None:
+    """Return the failure of a request with a file of another kind than those; None for none."""
+    for file in files:
+        if not file.media_type.startswith(kinds):
+            said = (
+                f"{model}: gatekeeper cannot send `{file.path}` ({file.media_type}) to this model"
+            )
+            return CallFailed(
+                f"{said}; remove the file, or use another model", fatal=True, author=True
+            )
+    return None
 
 
 def function_of(call: ToolCall) -> dict[str, Any]:

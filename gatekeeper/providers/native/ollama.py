@@ -20,7 +20,13 @@ from gatekeeper.providers.http.answer_stream import AnswerStream
 from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_json
 from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
-from gatekeeper.providers.native.chat_messages import arguments_of, opaque_of, thoughts_of
+from gatekeeper.providers.native.chat_messages import (
+    arguments_of,
+    base64_of,
+    not_taken,
+    opaque_of,
+    thoughts_of,
+)
 from gatekeeper.providers.native.endings import (
     OPENAI_REASONS,
     fingerprint_of,
@@ -57,6 +63,9 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         return None
     if not all(map(_is_plain, request.messages)):
         return None
+    files = [file for message in request.messages for file in message.files]
+    if refused := not_taken(request.model, files, "image/"):
+        raise refused
     document = {
         "model": read_model_name(endpoint.model).name,
         "messages": _messages(request.messages),
@@ -102,7 +111,8 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     names = {call.id: call.name for message in messages for call in message.calls}
     sent = []
     for message in messages:
-        said: dict[str, Any] = {"role": message.role, "content": message.content, "images": []}
+        images = [base64_of(file) for file in message.files]
+        said: dict[str, Any] = {"role": message.role, "content": message.content, "images": images}
         if message.answers is not None:
             said |= {"tool_name": names.get(message.answers), "tool_call_id": message.answers}
         if message.calls:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.models.params import ANSWER_LIMITS
 from gatekeeper.contract.reading.model_traits import gpt_version, reasons
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Attachment, Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http.answer_stream import Event, read_object
@@ -25,7 +25,15 @@ from gatekeeper.providers.http.http_client import Exchange, HttpRequest, encode_
 from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.models.price_list import RESPONSES_PREFIX, price_entry
-from gatekeeper.providers.native.chat_messages import REASONING, function_of, thoughts_of
+from gatekeeper.providers.native.chat_messages import (
+    REASONING,
+    data_url,
+    function_of,
+    name_of,
+    not_taken,
+    text_part,
+    thoughts_of,
+)
 from gatekeeper.providers.native.endings import read_document, refused_request
 from gatekeeper.providers.native.openai_compatible import auth_headers, read_chat
 
@@ -91,6 +99,9 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     url, headers = _url(endpoint, model.provider), auth_headers(endpoint, model.provider)
     if url is None or headers is None:
         return None
+    files = [file for message in request.messages for file in message.files]
+    if fault := not_taken(request.model, files, "image/", "application/pdf"):
+        raise fault
     refused = refused_params(request.params)
     if refused:
         said = f"{refusal(request.model, refused[0])}; remove `{refused[0]}`"
@@ -162,7 +173,9 @@ def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
 def _items(message: Message) -> list[dict[str, Any]]:
     kind = "output_text" if message.role == "assistant" else "input_text"
     role = "system" if message.role in _OF_THE_SYSTEM else message.role
-    parts = [{"type": kind, "text": message.content}]
+    parts: list[dict[str, Any]] = [{"type": kind, "text": message.content}]
+    if message.files:
+        parts = [*map(_file_part, message.files), *text_part(message, kind)]
     if message.answers is not None:
         result = {"type": "function_call_output", "call_id": message.answers}
         return [{**result, "output": parts}]
@@ -172,6 +185,12 @@ def _items(message: Message) -> list[dict[str, Any]]:
     ]
     thoughts = thoughts_of(message, REASONING)
     return [*thoughts, *(said if message.content or not calls else []), *calls]
+
+
+def _file_part(file: Attachment) -> dict[str, Any]:
+    if file.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": data_url(file), "detail": "auto"}
+    return {"type": "input_file", "file_data": data_url(file), "filename": name_of(file)}
 
 
 def _fields(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,6 +77,17 @@ PARTS: dict[str, Part] = {
             ]
         },
     ),
+    "fixture's file": Part(
+        {"one.gif": ("GIF89a one", "GIF89a two")},
+        {"fixtures": [{"vars": {"x": "d"}, "files": ["one.gif"]}]},
+    ),
+    "rows with files": Part(
+        {
+            "h.jsonl": ('{"x": "1", "files": "two.pdf"}\n', '{"x": "2", "files": "two.pdf"}\n'),
+            "two.pdf": ("%PDF-1.4 one", "%PDF-1.4 two"),
+        },
+        {"fixtures": [{"file": "h.jsonl"}]},
+    ),
     "json_schema": check(
         {
             "s.json": ('{"$ref": "t.json"}', '{"$ref": "t.json", "type": "object"}'),
