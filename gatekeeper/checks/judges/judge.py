@@ -95,10 +95,11 @@ class Judge:
         """Return what would be asked about an output that is as long as the sample's.
 
         The output is a message of its own: all fixtures share its text, which can be long. So is
-        each earlier answer that the judge sees.
+        each earlier answer that the judge sees, as long as the judge is asked about so much.
         """
         earlier = sum(m.role in ("assistant", "tool") for m in sample.trial.request.messages)
-        shown = (Message("user", sample.output),) * (1 + earlier * self._whole)
+        most = max(_MOST_DATA // max(len(sample.output), 1), 1)
+        shown = (Message("user", sample.output),) * min(1 + earlier * self._whole, most)
         messages = (*self._ask_about("", sample), *shown)
         return self._panel.questions(messages, sample)
 

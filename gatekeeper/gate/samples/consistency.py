@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gatekeeper.checks.reading.canonical_json import canonical_json
 from gatekeeper.checks.reading.output import NotJson, parse_json
 from gatekeeper.checks.repairs.steps import repair
+from gatekeeper.contract.calls.trajectory import trajectory
 from gatekeeper.contract.checks.embeddings import (
     LONGEST,
     comparison_request,
@@ -133,7 +134,8 @@ def answer_meaning(sample: Sample) -> Answer:
     completion = sample.completion
     if completion is None:
         raise ValueError("sample: must have a completion")
-    calls = tuple(f"{c.name} {_meaning(c.arguments)[0]}" for c in completion.tool_calls)
+    made = (answered.call for answered in trajectory(sample).calls)
+    calls = tuple(f"{call.name} {_meaning(call.arguments)[0]}" for call in made)
     if completion.cut is not None:
         return Answer(completion.cut.sha256, calls, in_words=False)
     text, in_words = _meaning(sample.output)

@@ -12,7 +12,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.trial import CutText, Outcome
+from gatekeeper.contract.values.trial import CutText, Outcome, Turn
 from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.results.result import SloResult
 from gatekeeper.gate.samples.consistency import Pairs, agreeing_pairs, answer_meaning, count_pairs
@@ -50,6 +50,10 @@ def test_tool_calls_and_texts_that_were_cut_count():
         for text in ('{"a": 1, "b": 2}', '{"b":2,"a":1}', '{"a": 2}')
     ]
     meanings = [answer_meaning(replace(plain.sample, completion=c)) for c in called]
+    assert meanings[0] == meanings[1] != meanings[2]
+    # An agent that ends with the same words after other calls did something else.
+    worked = [replace(plain.sample.completion, turns=(Turn("", c),)) for c in called]
+    meanings = [answer_meaning(replace(plain.sample, completion=c)) for c in worked]
     assert meanings[0] == meanings[1] != meanings[2]
     cut = [replace(plain.sample.completion, cut=CutText(9, digest)) for digest in ("1", "2")]
     assert len({answer_meaning(replace(plain.sample, completion=c)) for c in cut}) == 2

@@ -119,11 +119,14 @@ def test_a_faithful_judge_takes_what_tools_answered_as_its_context():
 
 
 def test_a_forecast_counts_each_answer_that_the_judge_sees():
-    def size(**params) -> int:
-        (question,) = judge(**params).forecast(replace(worked(), output="x" * 1000))
+    def size(length: int, **params) -> int:
+        (question,) = judge(**params).forecast(replace(worked(), output="x" * length))
         return sum(len(message.content) for message in question.messages)
 
-    assert size(transcript=True) - size() > 2_000
+    assert size(1000, transcript=True) - size(1000) > 2_000
+    # No judge is asked about more than 200,000 characters.
+    assert size(90_000, transcript=True) < 200_000
+    assert size(150_000, transcript=True) - size(150_000) < 2_000
 
 
 def test_two_outputs_are_compared_without_their_transcripts():
