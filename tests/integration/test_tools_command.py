@@ -199,7 +199,7 @@ def test_a_server_ends_with_all_that_it_started(tmp_path) -> None:
     [
         ([], "name one server"),
         (["--url", "https://x.test/mcp", "--", "cat"], "name one server"),
-        (["--log", "log.json", "--", "cat"], "either a server or --log"),
+        (["--log", "log.json", "--", "cat"], "either --log or a server"),
         (["--url", "file:///etc/passwd"], "write an address such as"),
         (["--url", "http://x.test/mcp", "--header", "Authorization=HOME"], "must be https"),
         (["--env", "NOT_THERE", "--", "cat"], "'NOT_THERE' is not set"),

@@ -48,6 +48,13 @@ def _answer(asked: dict[str, Any], given: dict[str, Any]) -> dict[str, Any] | No
     return None
 
 
+def reply_to(asked: dict[str, Any], given: dict[str, Any]) -> str:
+    """The message that answers a request."""
+    result = _answer(asked, given)
+    reply = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
+    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply})
+
+
 def serve(given: dict[str, Any]) -> None:
     """Answer until standard input ends."""
     if "environ" in given:
@@ -63,9 +70,7 @@ def serve(given: dict[str, Any]) -> None:
         is_call = asked["method"] == "tools/call"
         if "id" not in asked or given.get("silent") or (given.get("hangs") and is_call):
             continue
-        result = _answer(asked, given)
-        reply = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
+        print(reply_to(asked, given), flush=True)
 
 
 if __name__ == "__main__":

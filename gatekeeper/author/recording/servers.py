@@ -69,13 +69,16 @@ class _Said:
         try:
             yield
         except Exception as error:
-            first = _innermost(error)
-            if isinstance(first, GatekeeperError):
-                raise first from None
-            why = self.fault or " ".join(str(first).split())[:300] or type(first).__name__
-            tail = self.errors.decode(errors="replace").strip()
-            said = f"; its standard error ends with: {tail}" if tail else ""
-            raise MeasurementError(f"the MCP server failed to {doing}: {why}{said}") from None
+            raise self.told(_innermost(error), doing) from None
+
+    def told(self, error: BaseException, doing: str) -> BaseException:
+        """Return the error to raise."""
+        if isinstance(error, GatekeeperError) or not isinstance(error, Exception):
+            return error
+        why = self.fault or " ".join(str(error).split())[:300] or type(error).__name__
+        tail = self.errors.decode(errors="replace").strip()
+        said = f"; its standard error ends with: {tail}" if tail else ""
+        return MeasurementError(f"the MCP server failed to {doing}: {why}{said}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,9 @@ async def connected(server: Server) -> AsyncIterator[Live]:
                 tools = await _list(client)
             yield Live(tools, client, said)
     except BaseExceptionGroup as group:
-        raise _innermost(group) from None
+        first = _innermost(group)  # of the transport, or of the work with the server
+        of_transport = type(first).__module__.partition(".")[0] in ("anyio", "httpx2", "mcp")
+        raise (said.told(first, "go on") if of_transport else first) from None
 
 
 async def list_tools(server: Server) -> tuple[Tool, ...]:
