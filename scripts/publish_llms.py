@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "llms.txt"
-_OPTIONAL = ("architecture.md", "error-rates.md", "papers.md", "statistics.md")
+_OPTIONAL = ("architecture.md", "error-rates.md", "statistics.md")
 _NO_PROSE = re.compile(r"^```.*?^```|^[|#!<].*?$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)", re.DOTALL)
 

@@ -21,10 +21,10 @@ def test_it_links_every_page_once_and_each_is_there() -> None:
 def test_an_entry_has_the_first_sentence_without_markup() -> None:
     page = "# Judges\n\nA *judge* grades\n[outputs](a.md). More.\n"
     code = "# Models\n\n```yaml\na: 1. b\n```\n\n| a. | b |\n\n## Names\nEach has a name:\n- x\n"
-    assert index({"judges.md": page, "models.md": code, "papers.md": page}, "It decides.") == (
+    assert index({"judges.md": page, "models.md": code, "statistics.md": page}, "It decides.") == (
         "# Gatekeeper\n\n> It decides.\n\n## Pages\n\n"
         "- [Judges](judges.md): A judge grades outputs\n"
         "- [Models](models.md): Each has a name\n\n"
         "## Optional\n\n"
-        "- [Judges](papers.md): A judge grades outputs\n"
+        "- [Judges](statistics.md): A judge grades outputs\n"
     )

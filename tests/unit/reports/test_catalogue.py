@@ -43,9 +43,9 @@ def test_codes_and_titles_are_told_apart() -> None:
     assert {entry.news for entry in REASONS.values()} <= {None, *NEWS_KINDS}
 
 
-def test_the_page_on_reports_lists_each_code_with_its_title_and_advice() -> None:
+def test_the_page_on_reports_lists_each_code_with_its_title() -> None:
     assert table("docs/reports.md", "Reasons") == [
-        [f"`{code}`", entry.title, entry.advice or "–"] for code, entry in REASONS.items()
+        [f"`{code}`", entry.title] for code, entry in REASONS.items()
     ]
 
 
