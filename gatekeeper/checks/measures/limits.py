@@ -20,41 +20,40 @@ from gatekeeper.checks.tools.tool_call import calling
 from gatekeeper.contract.values.trial import Completion, Sample, Turn
 from gatekeeper.numbers import dollars, milliseconds
 
+_AMOUNT = {"type": "number", "exclusiveMinimum": 0}
+_NUMBER = {"type": "integer", "minimum": 1}
+
 
 def _check(
     about: str,
-    limit: tuple[str, str],
-    measured: Callable[[Completion], float | None],
+    limit: tuple[str, Parameters, str],
+    measured: Callable[[Completion, Parameters], float | None],
     messages: tuple[str, Callable[[float, float], str]],
     example: Example,
+    **others: Parameters,
 ) -> Check:
-    """Return a check of the parameter `limit`, a name and a description, on what is `measured`.
-    The messages are for a measure that is not known and for one above the limit."""
-    name, description = limit
+    """Return a check of the parameter `limit`, a name, a schema and a description, on what is
+    `measured`. The messages are for a measure that is not known and for one above the limit."""
+    name, kind, description = limit
     unknown, above = messages
 
     def prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         most = params[name]
 
         def evaluate(sample: Sample) -> Finding:
-            value = measured(sample.completion) if sample.completion else None
+            value = measured(sample.completion, params) if sample.completion else None
             if value is None:
                 return undetermined(unknown)
             return failed(above(most, value)) if value > most else PASSED
 
         return evaluate
 
-    parameter = {
-        "x-looser": "up",
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "description": description,
-    }
-    own = parameters(required=(name,), **{name: parameter})
+    parameter = {"x-looser": "up", **kind, "description": description}
+    own = parameters(required=(name,), **{name: parameter}, **others)
     return Check(own, prepare, group="measures", examples=(example,), about=about)
 
 
-_MAX_MS = ("max_ms", "The longest time that passes, in milliseconds.")
+_MAX_MS = ("max_ms", _AMOUNT, "The longest time that passes, in milliseconds.")
 
 COST = _check(
     """
@@ -63,8 +62,8 @@ The call cost at most `max_usd` US dollars.
 If the price is unknown, the check is undetermined. An answer from a recording has the cost of the
 recorded call.
 """,
-    ("max_usd", "The highest cost that passes, in US dollars."),
-    lambda completion: completion.cost_usd,
+    ("max_usd", _AMOUNT, "The highest cost that passes, in US dollars."),
+    lambda completion, _: completion.cost_usd,
     (
         "the price of the call is not known",
         lambda most, cost: f"expected a cost of at most {dollars(most)}; got {dollars(cost)}",
@@ -83,7 +82,7 @@ If the time is unknown, the check is undetermined. For the 95th percentile, use 
 {latency_p95_ms: …}`.
 """,
     _MAX_MS,
-    lambda completion: completion.latency_ms,
+    lambda completion, _: completion.latency_ms,
     (
         "the provider did not report how long the request took",
         lambda most, took: (
@@ -104,8 +103,8 @@ The model gave at most `max` answers: those that call tools, and the last one.
 The contract's [`max_steps`](agents.md) ends a longer run, this check makes it fail. To limit the
 calls, use [tool_call](#tool_call).
 """,
-    ("max", "The most answers that pass."),
-    lambda completion: len(completion.turns) or 1,
+    ("max", _NUMBER, "The most answers that pass."),
+    lambda completion, _: len(completion.turns) or 1,
     (
         "the number of answers is not known",
         lambda most, steps: f"expected at most {most:g} steps; the model took {steps}",
@@ -124,7 +123,7 @@ Answers are streamed to measure it; a model that cannot stream is an error befor
 first token](objectives.md#time-to-first-token)). An unknown time is undetermined.
 """,
     _MAX_MS,
-    lambda completion: completion.ttft_ms,
+    lambda completion, _: completion.ttft_ms,
     (
         "the time to the first token was not measured",
         lambda most, took: (
@@ -137,4 +136,37 @@ first token](objectives.md#time-to-first-token)). An unknown time is undetermine
         Completion("Hello.", ttft_ms=300.0),
         Completion("Hello.", ttft_ms=900.0),
     ),
+)
+
+
+def _tokens(completion: Completion, params: Parameters) -> int | None:
+    of = params.get("of", "both")
+    if of == "both":
+        return completion.tokens
+    return completion.prompt_tokens if of == "prompt" else completion.completion_tokens
+
+
+TOKENS = _check(
+    """
+The call used at most `max` tokens.
+
+The check is undetermined if the provider reports no tokens. For the answer alone, use
+[length](#length) with `unit: tokens`.
+""",
+    ("max", _NUMBER, "The largest number of tokens that passes."),
+    _tokens,
+    (
+        "the provider did not report the number of tokens",
+        lambda most, used: f"expected at most {most:,} tokens; the call used {used:,}",
+    ),
+    Example(
+        "{type: tokens, max: 500}",
+        Completion("Hello.", prompt_tokens=400, completion_tokens=80),
+        Completion("Hello.", prompt_tokens=400, completion_tokens=120),
+    ),
+    of={
+        "enum": ["both", "prompt", "answer"],
+        "default": "both",
+        "description": "Which tokens count: the tokens of the `prompt`, of the `answer`, or both.",
+    },
 )
