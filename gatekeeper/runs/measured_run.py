@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gatekeeper.contract.calls.trajectory import simulated_notices
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.forecast import Amounts, forecast_run, unanswered_shares
 from gatekeeper.gate.pipeline import (
@@ -89,7 +90,7 @@ def measure_and_keep(plan: RunPlan, notices: tuple[str, ...]) -> GateResult:
     found = _measure_now(plan, client, _with_past(around, past), log)
     if plan.explain:
         found = plan.explain(work, found).added_to(found)
-    more: list[str] = []
+    more = simulated_notices(outcome.sample for outcome in found.outcomes)
     if not plan.replay and len(revisions) == 2:  # one is merged, and so is what it reads
         more += unmeasured_notices(found.outcomes, *revisions)
     more += remembered.keep(work, (*found.outcomes, *found.fresh))

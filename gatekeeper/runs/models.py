@@ -120,6 +120,8 @@ def require_single_calls(job: Job, option: str) -> None:
         )
     elif option == "--batch" and any(e.contract.tools for e in job.evaluations):
         why = f"{name} has tools, and each call needs what the tools answered before it"
+    elif any(e.contract.tools and e.contract.tools.simulator for e in job.evaluations):
+        why = f"a model plays tools of {name}, and needs the calls of the agent"
     if why:
         raise UsageError(
             f"{option}: {why}; run this contract without {option}, and the other contracts with "

@@ -24,6 +24,7 @@ from gatekeeper.contract.calls.calls import (
 )
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer
+from gatekeeper.contract.simulated_user.tools import read_result, tool_question
 from gatekeeper.contract.tools.answers import Toolbox
 from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
 from gatekeeper.contract.values.tools import MOST_CALLS, Tools
@@ -106,7 +107,10 @@ async def converse(
     turns: list[Turn] = []
     users: list[JudgeAnswer] = []
     said: list[str] = []
-    loop = _ToolLoop(request.tools, answer_tool) if request.tools else None
+    loop = None
+    if request.tools:
+        loop = _ToolLoop(request.tools)
+        loop.answer_tool = answer_tool or loop.simulated(request, users, ask_user)
     ended = begun = 0  # the turns of the user, or steps, that ended, and where the next begins
     while user or ended < count_rounds(request):
         if user and not (loop and loop.goes_on) and (turns or user_begins(request)):
@@ -176,9 +180,10 @@ class _ToolLoop:
     """The tools of one trajectory, answered until the model answers without a call. `goes_on` says
     that all calls of the last answer are answered, and the model may answer again."""
 
-    def __init__(self, tools: Tools, answer_tool: AnswerTool | None) -> None:
+    answer_tool: AnswerTool | None = None
+
+    def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._answer_tool = answer_tool
         self._box = Toolbox(tools)
         self._steps = 0
         self.goes_on = False
@@ -197,11 +202,13 @@ class _ToolLoop:
         results: list[ToolResult] = []
         state = None
         for call in calls:
-            # The child of rows that are not simple must not hold up other calls.
-            result = await asyncio.to_thread(self._box.answer, call)
+            if self._box.is_quick(call):
+                result = self._box.answer(call)
+            else:  # the child must not hold up other calls
+                result = await asyncio.to_thread(self._box.answer, call)
             state = self._box.changed or state
-            if result is None and self._answer_tool:
-                result = await self._answer_tool(call)
+            if result is None and self.answer_tool:
+                result = await self.answer_tool(call)
             if result is None:
                 self.goes_on = self._tools.unanswered == "error"
                 said = _NOT_ANSWERED if self.goes_on else ""
@@ -212,6 +219,30 @@ class _ToolLoop:
             if not self.goes_on:
                 break
         return replace(turn, results=tuple(results), state=state)
+
+    def simulated(
+        self, request: Request, answers: list[JudgeAnswer], ask: AskUser
+    ) -> AnswerTool | None:
+        """Return what lets a model answer a call, and adds its answer to `answers`; None if the
+        contract has no simulator."""
+        model = self._tools.simulator
+        if model is None:
+            return None
+
+        async def answer(call: ToolCall) -> ToolResult:
+            asked = tool_question(
+                *(model, self._tools, request.params, call),
+                state=self._box.state,
+                repetition=request.repetition * TRIES,
+            )
+            said = await ask(asked)
+            answers.append(said)
+            result = read_result(said.completion, asked.messages[-1].content)
+            if result is None:
+                raise CallFailed(f"the simulator {asked.model} gave no readable answer as a tool")
+            return result
+
+        return answer
 
     def user_answered(self) -> None:
         """Begin the steps of the user's next turn."""

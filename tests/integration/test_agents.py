@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -59,6 +60,8 @@ def calling(*calls: dict) -> Reply:
 def answer(body: dict) -> str | Reply:
     """Find the order, refund it, say so; without the sentence of the system message, only talk."""
     said = body["messages"]
+    if "play a tool" in said[0]["content"]:
+        return '{"result": "done", "is_error": false}'
     order = said[1]["content"].split()[1].rstrip(".")
     if not said[0]["content"].startswith("Look first"):
         return "I will look into it."
@@ -126,3 +129,57 @@ def test_a_prompt_that_no_longer_acts_is_a_regression(
     repository.propose({"contracts/prompt.md": prompt})
 
     assert check(repository, tmp_path) == 1
+
+
+def test_a_call_without_a_row_fails_and_the_report_has_the_row(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    fewer = edited(CONTRACT, '{id: "{{ order }}"}', "{id: A1}")
+    repository.propose({"contracts/refunds.yaml": fewer})
+
+    assert check(repository, tmp_path) == 1
+    assert result_of(tmp_path)["contracts"][0]["weakened"] == [
+        "tool_results: the row 1 of `refund` was changed"
+    ]
+    for report in ("comment.md", "report.html", "junit.xml"):
+        said = html.unescape((tmp_path / report).read_text()).replace("\\u0022", '"')
+        assert "No row answers refund" in said, report
+    samples = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
+    failed = [s for s in samples if "No row answers" in s["checks"][0]["message"]]
+    assert len(failed) == len(IDS) - 1
+    row = f'- {{"tool": "refund", "when": {{"id": "{failed[0]["fixture"]}"}}, "returns": "…"}}'
+    assert row in failed[0]["checks"][0]["message"]
+    assert "refused in words" not in (tmp_path / "comment.md").read_text()
+
+
+def test_a_model_plays_a_tool_and_the_report_says_how_often(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    simulated = edited(CONTRACT, '{id: "{{ order }}"}', "{id: none}")
+    simulated += "unanswered: simulate\nsimulator: {model: openai/gpt-4o}\n"
+    repository.commit("simulate", {"contracts/refunds.yaml": simulated})
+    where = ["--repo", str(repository.path)]
+
+    assert main(["run", *where, "--out", str(tmp_path / "one")]) == 0
+    found = result_of(tmp_path / "one")
+    assert any("A model made up 12 of 24 answers of tools" in n for n in found["notices"])
+    samples = str(tmp_path / "one" / "samples.jsonl")
+    assert main(["run", *where, "--replay", samples, "--out", str(tmp_path / "two")]) == 0
+    assert result_of(tmp_path / "two")["calls"]["made"] == 0
+    assert main(["run", *where, "--batch", "--out", str(tmp_path / "three")]) == 2
+
+
+def test_shards_run_whole_loops_and_a_batch_none(
+    repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, plan = ["--repo", str(repository.path)], str(tmp_path / "plan.json")
+    answers = str(tmp_path / "answers")
+    assert main(["plan", *where, "--shards", "2", "--out", plan]) == 0
+    for shard in ("1/2", "2/2"):
+        assert main(["sample", *where, "--plan", plan, "--shard", shard, "--out", answers]) == 0
+    decide = ["decide", *where, "--plan", plan, "--answers", answers]
+    assert main([*decide, "--out", str(tmp_path / "out")]) == 0
+    assert result_of(tmp_path / "out")["contracts"][0]["head"]["passed"] == len(IDS)
+
+    assert main(["run", *where, "--batch", "--out", str(tmp_path / "batch")]) == 2
+    assert "refunds has tools" in capsys.readouterr().err

@@ -7,7 +7,8 @@ answers and tool calls, which nothing answered.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,6 +100,18 @@ def row_for(call: ToolCall) -> str:
     when = {"equals": args} if KINDS & {*(args or ())} else args
     row = {"tool": call.name[:_SHOWN]} | ({"when": when} if exact else {})
     return f"- {json.dumps(row | {'returns': '…'}, ensure_ascii=False)}"
+
+
+def simulated_notices(samples: Iterable[Sample]) -> list[str]:
+    """Say how many answers of tools a model has made up, if any."""
+    turns = (turn for s in samples if s.completion for turn in s.completion.turns)
+    sources = Counter(result.source for turn in turns for result in turn.results)
+    if not sources["simulated"]:
+        return []
+    return [
+        f"A model made up {sources['simulated']:,} of {sources.total():,} answers of tools. To "
+        "declare them instead, add rows to `tool_results`; samples.jsonl has what it said."
+    ]
 
 
 def _calls(turns: Sequence[Turn]) -> list[AnsweredCall]:

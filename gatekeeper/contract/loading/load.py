@@ -511,7 +511,9 @@ def models_of(contract: Contract) -> tuple[str, ...]:
     """Return the models of the contract, its judges, its simulated users and its embeddings."""
     parts = contract.parts
     judges = (model for part in parts for spec in part.every_check() for model in judges_of(spec))
-    users = (fixture.user.model for fixture in contract.fixtures if fixture.user)
+    users = [fixture.user.model for fixture in contract.fixtures if fixture.user]
+    if contract.tools and contract.tools.simulator:
+        users.append(contract.tools.simulator.model)
     similar = (model for part in parts for model in embedding_models(part))
     return (contract.target.model, *judges, *users, *similar)
 

@@ -174,6 +174,9 @@ def loop_problems(
         what = "a contract with `steps` cannot run a tool loop"
         fix = "test the steps in one contract, and the tools in another"
         yield document.problem(("steps",), what, fix)
+    if tools.simulator and any(fixture.user for fixture in fixtures):
+        what = "a simulator of tools cannot work beside a simulated user"
+        yield document.problem(("simulator",), what, "declare rows, or write the user's `turns`")
     every = [("tool_results", row) for row in tools.rows]
     every += [(f"fixture `{f.id}`", row) for f in fixtures for row in f.tool_results]
     for where in dict.fromkeys((where, row.tool) for where, row in every if row.tool not in names):

@@ -42,14 +42,19 @@ class Toolbox:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._state = tools.state
+        self.state = tools.state
         self._counts: Counter[tuple[str, int]] = Counter()
         self.changed: str | None = None
         """The state as JSON, if the last call changed it."""
 
+    def is_quick(self, call: ToolCall) -> bool:
+        """Return whether no child is needed to answer a call."""
+        return _rows_of(self._tools.rows, call.name)[1]
+
     def answer(self, call: ToolCall) -> ToolResult | None:
         """Return what the tool answers; None if no row matches. Raises CallFailed for a row that
         cannot answer, and for rows that take too long."""
+        self.changed = None
         args = read_arguments(call)
         if args is None:
             what = f"Error: the arguments of {call.name[:100]} are not a JSON object"
@@ -57,7 +62,7 @@ class Toolbox:
         rows, simple = _rows_of(self._tools.rows, call.name)
         asked = {
             "args": args,
-            "state": self._state,
+            "state": self.state,
             "variables": self._tools.variables,
             "counts": {str(at): n for (tool, at), n in self._counts.items() if tool == call.name},
         }
@@ -70,7 +75,7 @@ class Toolbox:
         self._counts[call.name, found["row"]] += 1
         if "state" in found:
             self.changed = found["state"]
-            self._state = json.loads(found["state"])
+            self.state = json.loads(found["state"])
         text, is_error = found["text"], found["is_error"]
         return ToolResult(
             f"Error: {text}" if is_error else text, is_error, "row", found["delay_ms"]

@@ -67,6 +67,8 @@ def missing_answer(
     if last is not None:
         longer = [f"{sample.output}{end}" for end in _LONGER]
         return None if _asked_for(sample, checked, evaluator, longer) else last
+    if _says_nothing(sample.output):
+        return None  # it calls tools instead
     if not refusing_words(sample.output) or any(map(_is_judged_good, checked)):
         return None
     others = [_other_words(sample.output, letter) for letter in _LETTERS]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from gatekeeper.contract.calls.calls import count_rounds
 from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.models.names import is_recorded
 from gatekeeper.contract.models.params import ANSWER_LIMITS, CHARACTERS_A_TOKEN, written_limits
@@ -79,7 +80,22 @@ def estimate_calls(
     fewest = min([settled, *regressed])
     share = max(pairs.expected / pairs.most if pairs.most else 1.0 for _, pairs in each)
     expected = most if share >= 1 else min(most, math.ceil(share * most) + concurrency)
+    expected = math.ceil(expected * _usual_steps(job.trials))
     return CallEstimate(min(fewest, expected), expected, most)
+
+
+_USUAL_STEPS = 3
+"""The answers that an agent takes for one message of the user."""
+
+
+def _usual_steps(trials: Sequence[Trial]) -> float:
+    """Return the share of the calls that tool loops are expected to take of those that they may."""
+    most = usual = 0
+    for request in (trial.request for trial in trials):
+        rounds, steps = count_rounds(request), request.tools.max_steps if request.tools else 1
+        most += rounds * steps
+        usual += rounds * min(steps, _USUAL_STEPS)
+    return usual / most if most else 1.0
 
 
 def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:

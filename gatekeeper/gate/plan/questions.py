@@ -11,7 +11,7 @@ from operator import add
 from typing import NamedTuple
 
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
-from gatekeeper.contract.calls.calls import user_begins
+from gatekeeper.contract.calls.calls import count_calls, user_begins
 from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import family_of
@@ -22,6 +22,7 @@ from gatekeeper.contract.simulated_user.messages import (
     SHOWN_OF_AN_ANSWER,
     forecast_question,
 )
+from gatekeeper.contract.simulated_user.tools import forecast_tool_question
 from gatekeeper.contract.values.definition import Position, SimulatedUser
 from gatekeeper.contract.values.trial import Request, Trial
 from gatekeeper.gate.plan.plan import Evaluation, Job
@@ -153,6 +154,8 @@ def longest_answer(request: Request) -> int:
 
 
 _ROUNDED = 500
+_OF_A_TOOL = 10_000
+"""The characters of a question to the model that plays a tool."""
 _USUAL_SAID = 100
 """The expected characters of a user's message, if nothing is known of its length."""
 
@@ -160,12 +163,17 @@ _USUAL_SAID = 100
 def user_models(job: Job) -> tuple[NamedModel, ...]:
     """Return the models that play users in all evaluations of the job, with the places that name
     them."""
-    contracts = (evaluation.contract for evaluation in job.evaluations)
+    contracts = [evaluation.contract for evaluation in job.evaluations]
     found = {
         (contract.path, fixture.user.model)
         for contract in contracts
         for fixture in contract.fixtures
         if fixture.user
+    }
+    found |= {
+        (contract.path, contract.tools.simulator.model)
+        for contract in contracts
+        if contract.tools and contract.tools.simulator
     }
     return tuple((Position(path), model) for path, model in sorted(found))
 
@@ -186,6 +194,13 @@ def forecast_users(jobs: Sequence[Job], tally: QuestionTally) -> Questions:
         job, trial = placed[call.trials[0]]
         request = trial.request
         user, messages = request.call, request.messages
+        if request.tools and request.tools.simulator:
+            # At most one call of each answer but the last is expected to have no row.
+            calls = count_calls(request) - 1
+            tally.add(job.contract, calls)
+            asked_of_tool = forecast_tool_question(request.tools.simulator, _OF_A_TOOL)
+            about += [asked_of_tool] * calls
+            most += [asked_of_tool] * calls
         if not isinstance(user, SimulatedUser):
             continue
         shown = sum(min(SHOWN_OF_AN_ANSWER, len(m.content.encode())) for m in messages)

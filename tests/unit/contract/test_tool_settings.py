@@ -125,6 +125,14 @@ def test_a_fixture_has_rows_of_its_own_first_and_a_state() -> None:
             {"unanswered": "simulate", "simulator": {"model": "openai/m", "params": {"n": 2}}},
             "does not use the parameter `n`",
         ),
+        (
+            {
+                "unanswered": "simulate",
+                "simulator": {"model": "openai/m"},
+                "user": {"model": "openai/m", "goal": "g"},
+            },
+            "cannot work beside a simulated user",
+        ),
         ({"steps": [{"name": "one", "prompt": "p.md"}]}, "cannot run a tool loop"),
         ({"fixtures": [{**FIXTURE, "state": "x" * 1_000_001}]}, "more than 1,000,000 characters"),
         ({"fixtures": [{**FIXTURE, "tool_results": ["rows.csv"]}]}, "fixtures"),

@@ -14,13 +14,14 @@ from gatekeeper.contract.calls.trajectory import Trajectory, trajectory, why_unf
 from gatekeeper.contract.tools import answers
 from gatekeeper.contract.values.call import SINGLE, Call, Conversation
 from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
-from gatekeeper.contract.values.tools import MOST_CALLS, ToolAnswer, ToolRow, Tools
+from gatekeeper.contract.values.tools import MOST_CALLS, Simulator, ToolAnswer, ToolRow, Tools
 from gatekeeper.contract.values.trial import (
     Completion,
     JudgeAnswer,
     QuestionId,
     Request,
     Sample,
+    ToolResult,
     Trial,
 )
 from gatekeeper.errors import CallFailed
@@ -48,6 +49,8 @@ class Model:
     def __init__(self, *said: Completion | str) -> None:
         self.said = [Completion(s, 10.0) if isinstance(s, str) else s for s in said]
         self.sent: list[tuple[Message, ...]] = []
+        self.played: list[str] = []
+        self.plays = '{"result": "shipped", "is_error": false}'
 
     async def ask(self, request: Request) -> Completion:
         assert request.tools is None
@@ -61,6 +64,9 @@ def run(model: Model, *rows: ToolRow, call: Call = SINGLE, **fields: Any) -> Sam
 
     async def user(asked: Request) -> JudgeAnswer:
         said = '{"message": "More.", "done": false, "reached": false}'
+        if "play a tool" in asked.messages[0].content:
+            model.played.append(asked.messages[1].content)
+            said = model.plays
         return JudgeAnswer(QuestionId("u", "d", asked.repetition), Completion(said))
 
     completion = asyncio.run(converse(request, model.ask, user))
@@ -203,6 +209,25 @@ def test_a_simulated_user_goes_on_after_an_answer_without_calls() -> None:
         "tool",
     ]
     assert why_unfinished(made) is None
+
+
+def test_a_model_can_play_a_tool_whose_call_no_row_answers() -> None:
+    simulated = {"unanswered": "simulate", "simulator": Simulator("openai/s"), "state": {"n": 1}}
+    model = Model(calls({"id": "A"}, {"id": "B"}), "Done.")
+    made = run(model, row("paid", when={"equals": {"id": "A"}}), **simulated)
+
+    results = [call.result for call in trajectory(made).calls]
+    assert results == [ToolResult("paid"), ToolResult("shipped", source="simulated")]
+    (asked,) = model.played
+    assert all(text in asked for text in ('{"id": "B"}', '"returns": "paid"', '{"n": 1}'))
+    assert made.completion is not None
+    assert len(made.completion.users) == 1
+    assert read_completion(completion_record(made.completion)) == made.completion
+
+    model = Model(calls({"id": "B"}), "never asked")
+    model.plays = "I refuse."
+    with pytest.raises(CallFailed, match="the simulator openai/s gave no readable answer"):
+        run(model, row(when={"equals": {"id": "A"}}), **simulated)
 
 
 def test_people_read_every_call_with_what_the_tool_answered() -> None:
