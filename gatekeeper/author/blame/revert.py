@@ -170,7 +170,7 @@ def _with_messages(arms: Arms, path: str, wanted: Target) -> str | None:
         both = zip(prompt.messages, other.messages, strict=True)
         changes += [(a, b) for a, b in both if a.content != b.content]
     for message, new in sorted(changes, key=lambda change: change[0].line, reverse=True):
-        content = message.content.removesuffix("\n").split("\n")
+        content = message.content.rstrip("\n").split("\n")
         first = message.line_at(1)
         last = message.line_at(len(content))
         written = lines[first - 1 : last]
@@ -178,8 +178,7 @@ def _with_messages(arms: Arms, path: str, wanted: Target) -> str | None:
             return None
         indent = written[0].removesuffix(content[0])
         lines[first - 1 : last] = [
-            f"{indent}{line}" if line else line
-            for line in new.content.removesuffix("\n").split("\n")
+            f"{indent}{line}" if line else line for line in new.content.rstrip("\n").split("\n")
         ]
     return _joined(lines, now)
 

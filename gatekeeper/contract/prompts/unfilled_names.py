@@ -27,6 +27,9 @@ _FIX_OF_DOUBLED = (
     "write `{{{name}}}` if the prompt is a format string; otherwise, write `template: jinja` or "
     "`template: mustache` in the contract"
 )
+_INSERTED = re.compile(
+    r"(?:^|\s)(@[\w.~-]{0,99}(?:/[\w.-]{1,99}){0,20}\.(?:md|txt|json|ya?ml|toml))(?![\w/])"
+)
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -41,6 +44,18 @@ def unfilled_names(contract: Contract) -> Iterator[Problem]:
     known |= {step.name for step in contract.target.steps}
     for prompt in contract.target.sent:
         yield from _unfilled_in(prompt, known)
+        yield from _uninserted(prompt)
+
+
+def _uninserted(prompt: Prompt) -> Iterator[Problem]:
+    """Yield the first file that instructions name for an agent that inserts it, as Claude Code and
+    Gemini CLI do with `@rules/style.md`."""
+    found = _INSERTED.search(prompt.text) if prompt.style == "instructions" else None
+    if found:
+        what = f"the model gets `{found[1]}` as text; an agent may insert that file"
+        fix = "name the file itself as `instructions`, or ignore this if it is not needed"
+        line = prompt.text.count("\n", 0, found.start(1)) + 1
+        yield Problem(prompt.path, what, fix, prompt.text_lines[line - 1] if prompt.part else line)
 
 
 def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:

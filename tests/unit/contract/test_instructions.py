@@ -227,3 +227,19 @@ def test_front_matter_that_hides_a_sentence_is_tested_as_text_too():
         t.request.messages[0].content for e in evaluations for t in e.trials if t.arm == "head"
     }
     assert texts == {"Read the file.\n", hidden["SKILL.md"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("See @docs/style.md.\n", ["AGENTS.md:1: the model gets `@docs/style.md` as text"]),
+        ("# A\n\n@AGENTS.md\n@other.md\n", ["AGENTS.md:3: the model gets `@AGENTS.md` as text"]),
+        ("- read @~/.claude/mine.md", ["AGENTS.md:1: the model gets `@~/.claude/mine.md`"]),
+        ("Write `@docs/style.md`, ask me@a.md, use @types/node and @param x.\n", []),
+    ],
+)
+def test_a_file_that_an_agent_would_insert_is_named(text, told):
+    found = unfilled_notices([loaded(**{"AGENTS.md": text})])
+    assert [notice.partition(";")[0] for notice in found if "as text" in notice] == [
+        *(line if line.endswith("text") else f"{line} as text" for line in told)
+    ]

@@ -15,28 +15,34 @@ from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
 from gatekeeper.author.blame.revert import Arms, write_revert
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.definition import Contract, PromptStep, Target
+from gatekeeper.contract.values.definition import Contract, PromptStep, Target, TemplateStyle
 from gatekeeper.gate.results.author_results import LineReplacement, ProposedRevert
 
 Files = Mapping[str, str]
 
 
-def target(revision: MemoryRevision, *references: str) -> Target:
-    prompts = [load_prompt(revision, reference) for reference in references]
+def target(
+    revision: MemoryRevision, *references: str, style: TemplateStyle | None = None
+) -> Target:
+    prompts = [load_prompt(revision, reference, style) for reference in references]
     *steps, last = prompts
     named = tuple(PromptStep(PurePath(p.path).stem, p) for p in steps)
     return Target(last, last.model or "m/x", last.params, steps=named)
 
 
 def written(
-    before: Files, now: Files, harmful: Callable[[Edit], bool], *references: str
+    before: Files,
+    now: Files,
+    harmful: Callable[[Edit], bool],
+    *references: str,
+    style: TemplateStyle | None = None,
 ) -> ProposedRevert | None:
     base, head = (
         MemoryRevision({path: text.encode() for path, text in files.items()})
         for files in (before, now)
     )
     references = references or (next(iter(now)),)
-    arms = [target(revision, *references) for revision in (base, head)]
+    arms = [target(revision, *references, style=style) for revision in (base, head)]
     contract = Contract("c", "c.yaml", arms[1], (), ())
     edits = find_edits(*arms)
     reverted = [edit for edit in edits if harmful(edit)]
@@ -104,6 +110,14 @@ def test_the_smallest_range_of_lines_is_replaced(
     if "so kind" in now or "very kind" in now:
         assert "so kind" in "\n".join(text) or "very kind" in "\n".join(text)
     assert found.diff.startswith(f"--- a/{path}\n+++ b/{path}\n@@")
+
+
+def test_a_sentence_of_instructions_is_put_back() -> None:
+    before = "Use tabs.\nBe brief. Never push.\n\n"
+    now = {"AGENTS.md": edited(before, " Never push.", "")}
+    found = written({"AGENTS.md": before}, now, about("push"), style="instructions")
+    assert found is not None
+    assert "+Never push." in found.diff
 
 
 def test_two_places_are_one_range_with_what_is_between() -> None:
