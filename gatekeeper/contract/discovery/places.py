@@ -19,6 +19,7 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 """Names of files that a program or an agent sends as they are, without the word `prompt`."""
+_TOOLS = re.compile(r"(?:^|[/_.-])(?:tools|functions)(?:[/_.-]|$)", re.IGNORECASE)
 _FOR_AGENTS = frozenset(("AGENT.md", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"))
 """Files that say to an agent how to work on the repository."""
 _CREW = frozenset(words("agents.yaml agents.yml tasks.yaml tasks.yml"))
@@ -82,6 +83,11 @@ def is_instructions(path: str) -> bool:
 def is_system_text(path: str) -> bool:
     """Return whether the name of the file says that it is a system message, such as `system.md`."""
     return _SYSTEM.fullmatch(splitext(basename(without_template_suffix(path)))[0]) is not None
+
+
+def is_tools(path: str) -> bool:
+    """Return whether the path says that the file may describe the tools of an agent."""
+    return _TOOLS.search(path) is not None
 
 
 def is_crew(path: str) -> bool:

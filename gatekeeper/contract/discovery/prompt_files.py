@@ -17,6 +17,7 @@ from gatekeeper.contract.discovery.places import (
     is_prompt_named,
     is_prompt_text,
     is_test,
+    is_tools,
 )
 from gatekeeper.contract.discovery.prompt_constants import (
     FEWEST_CHARACTERS,
@@ -36,7 +37,7 @@ from gatekeeper.errors import ContractError
 
 PromptKind = Literal[
     "prompty", "GitHub prompt", "Markdown", "text", "messages", "key", "Python", "TypeScript",
-    "instructions", "crewAI", "DSPy", "BAML",
+    "instructions", "crewAI", "DSPy", "BAML", "tools",
 ]  # fmt: skip
 
 PYTHON_SUFFIXES = (".py",)
@@ -77,7 +78,7 @@ def may_hold_prompts(path: str) -> bool:
     if name.endswith(CODE_SUFFIXES):
         return not name.endswith((".d.ts", ".min.js"))
     if name.endswith(_DATA):
-        return in_prompt_folder(path) or is_prompt_named(path) or is_crew(path)
+        return in_prompt_folder(path) or is_prompt_named(path) or is_crew(path) or is_tools(path)
     return name.endswith(_BAML) or is_prompt_text(path)
 
 
@@ -157,6 +158,9 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
         for name, value in data.items():
             if isinstance(value, dict) and any(keys <= value.keys() for keys in _OF_CREW):
                 yield replace(_at_key(document, (str(name),)), kind="crewAI")
+    if list_of_tools(data):
+        yield PromptSource(path, path, "tools")
+        return
     if not (in_prompt_folder(path) or is_prompt_named(path)):
         return
     messages = data.get("messages") if isinstance(data, dict) else data
@@ -168,6 +172,22 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
         yield _at_key(document, ("template",))  # as LangChain saves a prompt
     elif isinstance(data, dict) and is_prompt_named(path) and not _is_json_schema(data):
         yield from _texts(document, (), data)
+
+
+def list_of_tools(data: Any) -> list[Any]:
+    """Return the tools of a file: functions, or what an MCP server answers to `tools/list`; nothing
+    of another file."""
+    for name in ("result", "tools"):
+        data = data.get(name, data) if isinstance(data, dict) else data
+    found = data if isinstance(data, list) else []
+    return found if all(map(_is_tool, found)) else []
+
+
+def _is_tool(item: Any) -> bool:
+    inner = item.get("function", item) if isinstance(item, dict) else None
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+        return False
+    return isinstance(inner.get("inputSchema", inner.get("parameters")), dict)
 
 
 def _texts(document: Document, key: KeyPath, data: dict[Any, Any]) -> Iterator[PromptSource]:

@@ -53,6 +53,7 @@ _MADE_WHEN_IT_RUNS: Mapping[PromptKind, str] = {
     "crewAI": "name one text of it by its key, or put what crewAI sends into a prompt file",
     "DSPy": "put the docstring into a file, and name the file as `instructions`",
     "BAML": "put what BAML sends into a prompt file",
+    "tools": "name the file as `tools` of the contract of the prompt that is sent with it",
 }
 """Kinds of prompts that another tool puts together, so that no contract can name them as they
 are, and what to do instead."""
@@ -80,6 +81,7 @@ class InventoryPrompt:
         """Load the prompt. Raises UnreadableError and ContractError if no contract can name it."""
         if self.kind in _MADE_WHEN_IT_RUNS:
             what = f"{self.kind} puts this prompt together when it runs"
+            what = "models read the tools of this list" if self.kind == "tools" else what
             raise UnreadableError(what, _MADE_WHEN_IT_RUNS[self.kind], self.line)
         style: TemplateStyle | None = "instructions" if self.kind == "instructions" else None
         return load_prompt(revision, self.reference, style)

@@ -199,6 +199,8 @@ class ArmResult:
     """The steps of a chain, the last prompt at the end; nothing for a single prompt."""
     prompt_lines: tuple[int, ...] = ()
     """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
+    tools_text: str = ""
+    """The tools that the model is offered, which it reads like a prompt; a section for each."""
 
 
 @dataclass(frozen=True, slots=True)

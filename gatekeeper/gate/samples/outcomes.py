@@ -7,7 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
 from gatekeeper.checks.check import undetermined
@@ -226,6 +226,18 @@ def arm_result(
         prompt_digest=digest(chain_meaning(target)),
         steps=step_results(target, mine),
         prompt_lines=target.prompt.text_lines,
+        tools_text=_tools_text(target.params),
+    )
+
+
+def _tools_text(params: Mapping[str, Any]) -> str:
+    """Return the tools that the model is offered as Markdown, a section for each."""
+    tools = params.get("tools")
+    functions = [t["function"] for t in tools] if isinstance(tools, list | tuple) else []
+    return "\n".join(
+        f"# {f['name']}\n{f.get('description', '')}\n"
+        f"{json.dumps(f.get('parameters', {}), indent=2, ensure_ascii=False)}"
+        for f in functions
     )
 
 

@@ -64,14 +64,20 @@ def split_sections(text: str) -> tuple[Section, ...]:
 
 
 def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
-    """Return the sections of a contract's prompts that differ; none if there is nothing to
-    compare. Of several prompts, each title begins with the name of the step."""
-    if contract.base is None or contract.head is None:
+    """Return the sections of a contract's prompts, and the tools, that differ; none if there is
+    nothing to compare. Of several prompts, each title begins with the name of the step."""
+    base, head = contract.base, contract.head
+    if base is None or head is None:
         return ()
-    if not contract.base.steps and not contract.head.steps:
-        changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
-        return tuple(_in_file(change, contract.head.prompt_lines) for change in changes)
-    return tuple(_changes_of_steps(contract.base, contract.head))
+    texts = (base.tools_text, head.tools_text)
+    tools = [
+        replace(change, title=f"tool {change.title.removeprefix('# ')}", line=1)
+        for change in (diff_prompts(*texts) if texts[0] != texts[1] else ())
+    ]
+    if not base.steps and not head.steps:
+        changes = diff_prompts(base.prompt_text, head.prompt_text)
+        return (*(_in_file(change, head.prompt_lines) for change in changes), *tools)
+    return (*_changes_of_steps(base, head), *tools)
 
 
 def place_at_head(change: SectionChange, head: ArmResult) -> tuple[str, int]:

@@ -678,6 +678,41 @@ def test_what_other_tools_put_together_is_listed_and_says_why_no_contract_can_na
             prompt.load(revision)
 
 
+TOOL = '{"name": "find", "description": "Find.", "inputSchema": {"type": "object"}}'
+FUNCTION = '{"type": "function", "function": {"name": "find", "parameters": {}}}'
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_list"),
+    [
+        ("tools.json", f'{{"tools": [{TOOL}]}}', True),
+        ("agent/shop-tools.json", f'{{"jsonrpc": "2.0", "result": {{"tools": [{TOOL}]}}}}', True),
+        ("tools/shop.yaml", f"[{FUNCTION}, {FUNCTION}]", True),
+        ("functions.json", f"[{FUNCTION}]", True),
+        ("prompts/shop.json", f"[{FUNCTION}]", True),
+        ("tools.json", '{"tools": []}', False),
+        ("tools.json", '{"tools": [{"name": "hammer", "price": 3}]}', False),
+        ("tools.json", f'{{"tools": [{TOOL}, "other"]}}', False),
+        ("tools.json", "[" * 5_000, False),
+        ("src/mechanics.json", f'{{"tools": [{TOOL}]}}', False),
+        ("tests/tools.json", f'{{"tools": [{TOOL}]}}', False),
+    ],
+)
+def test_a_list_of_tools_is_a_prompt_that_a_contract_names_as_its_tools(path, text, is_list):
+    revision = MemoryRevision({path: text.encode()})
+    prompts = take_inventory(revision, Policy()).prompts
+    assert [(p.reference, p.kind) for p in prompts] == [(path, "tools")] * is_list
+    for prompt in prompts:
+        with pytest.raises(UnreadableError, match="models read the tools of this list"):
+            prompt.load(revision)
+
+
+def test_a_list_of_tools_that_a_contract_uses_is_no_prompt_of_its_own():
+    contract = f"{CONTRACT}tools: ../tools.json\n"
+    taken = inventory({"contracts/words.yaml": contract, "tools.json": f"[{FUNCTION}]"})
+    assert "tools.json" not in [prompt.reference for prompt in taken.uncovered]
+
+
 def test_a_contract_of_a_text_of_an_agent_covers_the_agent():
     contract = edited(CONTRACT, "../prompts/words.md", "../agents.yaml#writer.goal")
     taken = inventory({"contracts/words.yaml": contract, "agents.yaml": CREW})
