@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
 from gatekeeper.contract.models.params import ANSWER_LIMITS, CHARACTERS_A_TOKEN
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Attachment, Message
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models.price_list import price_entry
@@ -32,7 +32,12 @@ FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
 """Models on this machine or from a file. litellm would request the price, 0, from ollama's
 server."""
 
+# No list says how many tokens a picture takes. Claude's take up to 1,600, or 4,784 of high
+# resolution; GPT-4o mini counts 2,833 and eight tiles of 5,667.
+_TOKENS_OF_A_PICTURE, _MOST_OF_A_PICTURE = 1_600, 50_000
+
 _INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
+_OF_FILES = ("input_cost_per_audio_token", "input_cost_per_image_token")
 _OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
 _THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens")
 _UPLIFT = re.compile(r"regional_(?:processing|endpoint)_uplift_multiplier")
@@ -44,13 +49,16 @@ def expected_cost(request: Request, *, batched: bool = False) -> float | None:
     """Return the approximate cost of the request in US dollars, for a person to plan with.
 
     The answer is taken to use up `max_tokens`, or 256 tokens if it is not set: an answer of the
-    model's maximum is rare. None if the price is not known. An embedded or recorded model costs
+    model's maximum is rare. A picture is taken to be 1,600 tokens. None if the price is not known,
+    as that of a document or a sound. An embedded or recorded model costs
     nothing. In a batch, a token costs half as much if the list does not say otherwise.
     """
     if request.model.startswith(FREE):
         return 0.0
     entry = price_entry(request.model)
     if entry is None:
+        return None
+    if len(_files(request)) > _pictures(request):
         return None
     tokens, answer = _expected_tokens(request)
     paid_input, paid_output = _plain_rates(request.model, tokens, batched)
@@ -64,7 +72,8 @@ def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     """Return the highest possible cost of the request in US dollars, as limits need it.
 
     Every byte of the input is counted as a token, and the answer is as long as it may be: by
-    `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices
+    `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Documents and sounds
+    take all that the model reads, a picture 50,000 tokens. Of several prices
     for a token the highest counts that the request can come under. None if no price is known;
     infinite if there is a price and nothing bounds the answer. An embedded or recorded model
     costs nothing. In a batch, a token costs at most half as much, or what the list says if that is
@@ -80,7 +89,10 @@ def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     tier = request.params.get("service_tier")
     known = tier if tier is None or isinstance(tier, str) else repr(tier)
     tokens = _most_input_tokens(request)
-    paid_input, paid_output = _highest_rates(request.model, tokens, known, batched)
+    if tokens is None:
+        return None
+    files = bool(_files(request))
+    paid_input, paid_output = _highest_rates(request.model, tokens, known, batched, files)
     if paid_input is None and paid_output is None:
         return None
     if _has_unbounded_fees(entry, request.params):
@@ -89,7 +101,17 @@ def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     if paid_output:
         answer = paid_output * _longest_answer(entry, request.params)
     cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
+    fee = entry.get("input_cost_per_image")
+    cost += _pictures(request) * (fee if _is_number(fee) else 0.0)
     return cost + _fee_per_request(entry)
+
+
+def _files(request: Request) -> list[Attachment]:
+    return [file for message in request.messages for file in message.files]
+
+
+def _pictures(request: Request) -> int:
+    return sum(file.media_type.startswith("image/") for file in _files(request))
 
 
 _Rates = tuple[float | None, float | None]
@@ -110,7 +132,7 @@ def _plain_rates(model: str, tokens: int, batched: bool) -> _Rates:
 
 
 @lru_cache(maxsize=4096)
-def _highest_rates(model: str, tokens: int, tier: str | None, batched: bool) -> _Rates:
+def _highest_rates(model: str, tokens: int, tier: str | None, batched: bool, files: bool) -> _Rates:
     """Return the highest prices that the request can come under. Kept like `_plain_rates`."""
     entry = price_entry(model) or {}
 
@@ -121,20 +143,21 @@ def _highest_rates(model: str, tokens: int, tier: str | None, batched: bool) -> 
         listed = (entry.get(f"{kind}{_BATCHES}") for kind in kinds)
         return max(found / 2, *filter(_is_number, listed), 0.0)
 
-    return highest(_INPUT), highest(_OUTPUT)
+    return highest((*_INPUT, *_OF_FILES) if files else _INPUT), highest(_OUTPUT)
 
 
 def count_tokens(request: Request) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the tokens of the request and those of its answer: about, as `expected_cost` takes
     them to be, and at most, as `worst_cost` does. Infinite if nothing bounds the answer."""
     longest = _longest_answer(price_entry(request.model) or {}, request.params)
-    return _expected_tokens(request), (_most_input_tokens(request), longest)
+    most = _most_input_tokens(request)
+    return _expected_tokens(request), (math.inf if most is None else most, longest)
 
 
 def _expected_tokens(request: Request) -> tuple[int, int]:
-    characters = sum(len(message.content) for message in request.messages)
+    characters = sum(map(len, _texts(request.messages)))
     answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
-    earlier = request.inserted * answer
+    earlier = request.inserted * answer + _pictures(request) * _TOKENS_OF_A_PICTURE
     return -(-characters // CHARACTERS_A_TOKEN) + earlier, answer
 
 
@@ -157,20 +180,35 @@ def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> floa
     return max(written, min(budget, _MOST_TOKENS)) if _is_number(budget) else written
 
 
-def _most_input_tokens(request: Request) -> int:
+def _most_input_tokens(request: Request) -> int | None:
     """Return the number of bytes, because no tokenizer makes more tokens than that. An answer or
-    output of an earlier call that is inserted is as long as it may be."""
+    output of an earlier call that is inserted is as long as it may be. None if nothing bounds the
+    tokens of a file."""
+    pictures = _pictures(request)
+    if pictures < len(_files(request)):
+        known = (price_entry(request.model) or {}).get("max_input_tokens")
+        return int(known) if _is_number(known) else None
     around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)
     earlier = request.inserted
     if earlier:
         longest = _longest_answer(price_entry(request.model) or {}, request.params)
         around += earlier * int(min(longest, _MOST_TOKENS))
+    around += pictures * _MOST_OF_A_PICTURE
     return _message_bytes(request.messages) + _param_bytes(request.params) + around
 
 
 @kept_by_identity
 def _message_bytes(messages: tuple[Message, ...]) -> int:
-    return sum(len(message.content.encode("utf-8", "surrogatepass")) for message in messages)
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in _texts(messages))
+
+
+def _texts(messages: Iterable[Message]) -> Iterator[str]:
+    """Yield all that is written in the messages: also tool calls, and thoughts that go back."""
+    for message in messages:
+        yield message.content
+        yield from (text for call in message.calls for text in (call.name, call.arguments))
+        if message.opaque:
+            yield message.opaque
 
 
 @kept_by_identity

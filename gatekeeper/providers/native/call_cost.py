@@ -76,6 +76,7 @@ _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
 _CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
 _WRITTEN_1H = "cache_creation_input_token_cost_above_1hr"
 _REASONING = "output_cost_per_reasoning_token"
+_IMAGE, _AUDIO = "input_cost_per_image_token", "input_cost_per_audio_token"
 
 _CHAT_MODES = frozenset({"chat", "completion", "responses"})
 """An answer that names a model of another mode was not made by it: a price of images or of sounds
@@ -127,10 +128,14 @@ def call_cost(
         return None
     paid_input, paid_output = paid_input or 0.0, paid_output or 0.0
     written = price.of(_WRITTEN, paid_input)
-    plain = max(usage.prompt - usage.cached - usage.cache_writes, 0)
+    of_files = _cost_of_files(price, usage)
+    plain = usage.prompt - usage.cached - usage.cache_writes - usage.images - usage.audio
+    if of_files is None or plain < 0:
+        return None
     reasoning = usage.reasoning or 0
     cost = (
         plain * paid_input
+        + of_files
         + usage.cached * price.of(_CACHED, _cached_default(entry, paid_input))
         + (usage.cache_writes - usage.cache_writes_1h) * written
         + usage.cache_writes_1h * price.of(_WRITTEN_1H, written)
@@ -141,6 +146,17 @@ def call_cost(
     for name in usage.surcharges:
         cost *= _factor(entry, name)
     return believed_cost(cost)
+
+
+def _cost_of_files(price: _Prices, usage: TokenUsage) -> float | None:
+    """Return what pictures and sounds cost; None if the list has no price for them."""
+    cost = 0.0
+    for tokens, kind in ((usage.images, _IMAGE), (usage.audio, _AUDIO)):
+        paid = price.of(kind) if tokens else 0.0
+        if paid is None:
+            return None
+        cost += tokens * paid
+    return cost
 
 
 def believed_cost(said: object) -> float | None:

@@ -31,8 +31,9 @@ class TokenUsage:
     `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
     are kept for an hour. `completion` includes `reasoning`; None if the provider does not count it.
     `tier` is the service tier that answered, `surcharges` what makes every token dearer: a region,
-    a speed. `other` says that some tokens are of a kind that has a price of its own: audio, images;
-    `batched` that they are billed as those of a batch.
+    a speed. `images` and `audio` are those of the prompt, which have prices of their own; `other`
+    says that some tokens are of yet another kind, `batched` that they are billed as those of a
+    batch.
     """
 
     prompt: int
@@ -44,6 +45,8 @@ class TokenUsage:
     tier: str | None = None
     surcharges: tuple[str, ...] = ()
     other: bool = False
+    images: int = 0
+    audio: int = 0
     batched: bool = False
 
     @property

@@ -174,7 +174,7 @@ _GIVEN, _MADE = "prompt_tokens_details", "completion_tokens_details"
 _CACHED = ("prompt_cache_hit_tokens", f"{_GIVEN}.cached_tokens")
 _WRITTEN = (f"{_GIVEN}.cache_write_tokens", f"{_GIVEN}.cache_creation_tokens")
 _KINDS = ("audio", "image", "video")
-_OTHERS = [f"{part}.{kind}_tokens" for part in (_GIVEN, _MADE) for kind in _KINDS]
+_OTHERS = [f"{_GIVEN}.video_tokens", *(f"{_MADE}.{kind}_tokens" for kind in _KINDS)]
 
 
 def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
@@ -193,6 +193,8 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
         reasoning=None if reasoning is None else min(reasoning, completion),
         tier=tier if isinstance(tier, str) else None,
         other=_above_zero(said, _OTHERS) > 0,
+        images=_above_zero(said, (f"{_GIVEN}.image_tokens",)),
+        audio=_above_zero(said, (f"{_GIVEN}.audio_tokens",)),
     )
 
 

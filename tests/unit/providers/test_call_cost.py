@@ -197,6 +197,16 @@ def test_off_peak_hours() -> None:
 
 def test_kinds_of_tokens_with_other_prices_are_unknown() -> None:
     assert call_cost(OPENAI, None, TokenUsage(1_000, 100, other=True)) is None
+    assert call_cost(OPENAI, None, TokenUsage(1_000, 100, images=200)) is None
+    assert call_cost(OPENAI, None, TokenUsage(1_000, 100, audio=200)) is None
+
+
+def test_sounds_have_their_own_price_where_the_list_has_it() -> None:
+    model = "gemini/gemini-2.5-flash"
+    text, sound = (call_cost(model, None, TokenUsage(1_000, 0, audio=n)) for n in (0, 200))
+    assert text == pytest.approx(1_000 * 3e-7)
+    assert sound == pytest.approx(800 * 3e-7 + 200 * 1e-6)
+    assert call_cost(model, None, TokenUsage(1_000, 0, audio=1_001)) is None
 
 
 @pytest.mark.parametrize(

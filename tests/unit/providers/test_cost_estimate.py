@@ -10,10 +10,10 @@ import pytest
 
 from gatekeeper.contract.calls.calls import calls_of, sent_as
 from gatekeeper.contract.values.call import Conversation
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Attachment, Message, ToolCall
 from gatekeeper.contract.values.trial import Completion, Request, Turn
 from gatekeeper.providers.litellm import load_litellm
-from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
+from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost
 
 BAD_MAXIMA: list[dict[str, Any]] = [
     {"max_tokens": -1_000_000},
@@ -148,3 +148,42 @@ def test_a_conversation_costs_what_its_calls_cost(price: Any) -> None:
         said = replace(sent_as(conversation, answers[:number]), inserted=0)
         assert price(step) >= price(said)
         assert (price(step) > price(replace(step, inserted=0))) is (number > 0)
+
+
+def sending(model: str, *kinds: str) -> Request:
+    files = tuple(Attachment(f"a{kind[-3:]}", kind, "0" * 64, b"x") for kind in kinds)
+    return Request(
+        model, (Message("user", "A sentence.", files=files),), {"max_tokens": 9}, None, 0
+    )
+
+
+def test_a_picture_is_priced_by_a_usual_size_and_at_most_by_the_largest() -> None:
+    plain, one, two = (sending("openai/gpt-5-mini", *["image/png"] * count) for count in (0, 1, 2))
+    about = [expected_cost(each) or 0.0 for each in (plain, one, two)]
+    assert about[1] - about[0] == pytest.approx(1_600 * 2.5e-7)
+    most = [worst_cost(each) or 0.0 for each in (plain, one, two)]
+    assert most[1] - most[0] >= 50_000 * 2.5e-7
+    assert most[2] - most[1] == pytest.approx(most[1] - most[0])
+    assert count_tokens(one)[0][0] - count_tokens(plain)[0][0] == 1_600
+
+
+@pytest.mark.parametrize("kind", ["application/pdf", "audio/wav"])
+def test_a_document_or_a_sound_has_no_known_price_but_a_bound(kind: str) -> None:
+    found = sending("openai/gpt-5-mini", kind)
+    assert expected_cost(found) is None
+    assert (worst_cost(found) or 0.0) >= 272_000 * 2.5e-7  # all that the model reads
+    assert worst_cost(sending("gemini/gemini-2.5-flash", kind)) is not None
+    assert worst_cost(sending("openrouter/nobody/knows", kind)) is None
+
+
+def test_the_price_of_sounds_counts_where_it_is_higher() -> None:
+    found = worst_cost(sending("gemini/gemini-2.5-flash", "audio/wav"))
+    assert (found or 0.0) >= 1_048_576 * 1e-6  # three times the price of text
+
+
+def test_calls_and_thoughts_that_go_back_count_as_input() -> None:
+    said = Message("assistant", "", (ToolCall("f", "x" * 4_000, "call00001"),), opaque="y" * 8_000)
+    plain = request("openai/gpt-5-mini")
+    longer = replace(plain, messages=(*plain.messages, said))
+    assert count_tokens(longer)[0][0] - count_tokens(plain)[0][0] == 3_000
+    assert count_tokens(longer)[1][0] - count_tokens(plain)[1][0] > 12_000
