@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -75,9 +76,15 @@ def render_body(
     )
 
 
-def render_samples(evaluated: Sequence[ReportedEvaluation], packed: Packed) -> str:
-    """Render the element in which the script shows the samples, and the samples themselves."""
-    return render_template("samples", evaluated=evaluated, packed=packed) if evaluated else ""
+def render_samples(
+    evaluated: Sequence[ReportedEvaluation], packed: Packed, pictures: Mapping[str, str] = {}
+) -> str:
+    """Render the element in which the script shows the samples, the samples themselves, and the
+    pictures of fixtures."""
+    if not evaluated:
+        return ""
+    shown = json.dumps(pictures) if pictures else ""
+    return render_template("samples", evaluated=evaluated, packed=packed, pictures=shown)
 
 
 def _section(

@@ -39,13 +39,15 @@ $script</body>
 """)
 
 
-def page(heading: str, body: str, script: str = "") -> str:
-    """Render a whole page that may load and run only its own content. `heading` is plain text."""
+def page(heading: str, body: str, script: str = "", *, pictures: bool = False) -> str:
+    """Render a whole page that may load and run only its own content. `heading` is plain text, and
+    `pictures` says that the page holds some."""
     style = f"{asset('base.css')}\n{asset('report.css')}"
     policy = [
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
         f"script-src '{_digest(script)}'" if script else "script-src 'none'",
+        *(["img-src data:"] if pictures else []),
         "base-uri 'none'",
         "form-action 'none'",
     ]

@@ -16,6 +16,8 @@ LIMIT = 2_000_000
 _BODY_SHARE = 0.5
 """The share of the size limit for contracts. Beyond it, fewer contracts are shown in full, to leave
 room for samples."""
+_PICTURES_SHARE = 0.3
+"""The largest share for pictures of fixtures."""
 _DETAILED = (40, 15, 5, 1, 0)
 _WIDEST = 10**9
 """The number of samples as a placeholder of fixed width."""
@@ -39,7 +41,7 @@ def render_html(
         return page(heading, _quiet(result))
     # Heavy, and of no use where there is nothing to lay out.
     from gatekeeper.reports.html.body import render_body, render_samples
-    from gatekeeper.reports.html.samples import Packed, evaluations, pack
+    from gatekeeper.reports.html.samples import Packed, evaluations, pack, pictures
 
     evaluated = evaluations(result)
     body = ""
@@ -48,9 +50,12 @@ def render_html(
         if byte_length(body) <= limit * _BODY_SHARE:
             break
     script = "\n".join(asset(name) for name in ("jsdiff/diff.min.js", "table.js", "report.js"))
-    frame = render_samples(evaluated, Packed("-", _WIDEST, 2 * _WIDEST))
-    packed = pack(evaluated, limit - byte_length(page(heading, body + frame, script)), clean)
-    return page(heading, body + render_samples(evaluated, packed), script)
+    seen = pictures(evaluated, int(limit * _PICTURES_SHARE))
+    frame = render_samples(evaluated, Packed("-", _WIDEST, 2 * _WIDEST), seen)
+    bare = page(heading, body + frame, script, pictures=bool(seen))
+    packed = pack(evaluated, limit - byte_length(bare), clean)
+    samples = render_samples(evaluated, packed, seen)
+    return page(heading, body + samples, script, pictures=bool(seen))
 
 
 def _quiet(result: GateResult) -> str:

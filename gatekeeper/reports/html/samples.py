@@ -13,11 +13,12 @@ The document is made of tables, because ten thousand objects repeat their keys t
 
 An evaluation has `name`, `prompts` (base, head), `checks`, `runs` (the days of past runs) and
 `fixtures`. A check is `[name, severity]`. A fixture is `[id, category, change, base tally, head
-tally, base passed, head passed, notes, input of base, input of head, errors, cells, past,
+tally, base passed, head passed, notes, input of base, input of head, errors, cells, past, files,
 samples]`. A cell is `[check, passed and measured samples of base, the same of head]`; `past` has a
-letter for each past run: `p` passed, `f` failed, `m` both, `-` not measured. A sample is `[arm,
-repetition, passed, output, raw output, facts, error, repairs, check_results]`, a check_result
-`[check, passed, message, severity, votes of judges]`.
+letter for each past run: `p` passed, `f` failed, `m` both, `-` not measured. A file is `[path,
+digest]`; pictures are beside the document, by digest. A sample is `[arm, repetition, passed,
+output, raw output, facts, error, repairs, check_results]`, a check_result `[check, passed, message,
+severity, votes of judges]`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple
 
 from gatekeeper import numbers
 from gatekeeper.contract.calls.calls import known_messages, spoken, step_names
-from gatekeeper.contract.values.definition import Message, Severity
+from gatekeeper.contract.values.definition import Attachment, Message, Severity
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.results.parts import FixtureResult, Tally
 from gatekeeper.gate.results.result import (
@@ -98,6 +99,9 @@ def _shared(texts: Sequence[str]) -> str:
 TEXT_LIMIT = 20_000
 """Characters of an output or a message; the rest is in samples.jsonl."""
 PROMPT_LIMIT = 100_000
+MOST_OF_A_PICTURE = 300_000
+"""Bytes of a picture in the page. A larger one is named."""
+_AROUND_A_PICTURE = 50
 _NAME_LIMIT = 200
 _EARLIER_ANSWER = 200
 """Characters of an answer before the last one of a conversation."""
@@ -255,10 +259,11 @@ class _Texts:
 
 
 class _Rows(NamedTuple):
-    """The inputs of an evaluation by arm and fixture, the tallies of checks by fixture, and each
-    check's place and severity."""
+    """The inputs of an evaluation by arm and fixture, its files and the tallies of checks by
+    fixture, and each check's place and severity."""
 
     inputs: Mapping[Arm, Mapping[str, str]]
+    files: Mapping[str, Sequence[Attachment]]
     tallies: Mapping[str, Mapping[str, CheckTally]]
     checks: Mapping[str, tuple[int, Severity]]
 
@@ -268,7 +273,31 @@ def _rows(evaluation: ReportedEvaluation, clean: Clean) -> _Rows:
     tallies = {f.id: check_tallies(outcomes.get(f.id, ())) for f in evaluation.fixtures}
     severities = {check: t.severity for each in tallies.values() for check, t in each.items()}
     checks = {check: (at, severity) for at, (check, severity) in enumerate(severities.items())}
-    return _Rows(_inputs(evaluation, clean), tallies, checks)
+    return _Rows(_inputs(evaluation, clean), _files(evaluation), tallies, checks)
+
+
+def _files(evaluation: ReportedEvaluation) -> dict[str, tuple[Attachment, ...]]:
+    """Return the files that each fixture sends."""
+    return {
+        name: tuple(f for m in outcomes[0].sample.trial.request.messages for f in m.files)
+        for name, outcomes in evaluation.outcomes.items()
+    }
+
+
+def pictures(evaluated: Sequence[ReportedEvaluation], room: int) -> dict[str, str]:
+    """Return addresses that hold the pictures, by their digests: as many as fit into `room` bytes,
+    those of the fixtures that the report shows first."""
+    found: dict[str, str] = {}
+    for evaluation in evaluated:
+        files = _files(evaluation)
+        for file in (file for fixture in evaluation.fixtures for file in files.get(fixture.id, ())):
+            size = len(file.data) * 4 // 3 + len(file.sha256) + _AROUND_A_PICTURE
+            is_new = file.sha256 not in found and file.media_type.startswith("image/")
+            if is_new and size <= min(room, MOST_OF_A_PICTURE):
+                room -= size
+                data = base64.b64encode(file.data).decode()
+                found[file.sha256] = f"data:{file.media_type};base64,{data}"
+    return found
 
 
 def _document(
@@ -348,6 +377,7 @@ def _fixture(
         [texts.at(error) for error in fixture.errors],
         _cells(rows, fixture),
         _past(fixture, past),
+        [[texts.at(f.path, _NAME_LIMIT), f.sha256] for f in rows.files.get(fixture.id, ())],
         [_sample(outcome, texts) for outcome in outcomes or ()],
     ]
 

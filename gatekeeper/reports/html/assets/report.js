@@ -9,7 +9,7 @@
   const REPETITIONS_A_STEP = 5;
   const LONGEST_COMPARED = 60_000; // characters of two texts; beyond, words are not compared
   const COMPARE_MS = 1500;
-  const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, cells: 11, past: 12, samples: 13 },
+  const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, cells: 11, past: 12, files: 13, samples: 14 },
     sample: { arm: 0, repetition: 1, passed: 2, output: 3, raw: 4, facts: 5, error: 6, repairs: 7, checkResults: 8 } };
   const named = (places) => (row) => Object.fromEntries(Object.entries(places).map(([name, at]) => [name, row[at]]));
   const asSample = named(PLACES.sample);
@@ -82,6 +82,7 @@
 
   let data;
   let texts;
+  let pictures; // the addresses of pictures, by their digests
   let shown; // the evaluation
   let columns = []; // the places of the checks that are shown
   let chosen = [];
@@ -92,6 +93,7 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     data = await new Response(stream).json();
     texts = data.texts;
+    pictures = JSON.parse(byId("pictures")?.textContent || "{}");
     for (const evaluation of data.evaluations) evaluation.fixtures = evaluation.fixtures.map(asFixture);
   }
 
@@ -318,6 +320,7 @@
     const other = text(fixture.baseInput);
     if (input != null) body.append(block("Input", input, fixture.headInput >= 0 ? fixture.headInput : fixture.baseInput));
     if (other != null && other !== input) body.append(block("Input on base", other, fixture.baseInput));
+    for (const [path, digest] of fixture.files) body.append(fileOf(text(path), digest));
     if (fixture.past) body.append(element("p", { class: "quiet" }, pastRuns(fixture.past), ` ${pastSentence(fixture)}`));
     const notes = text(fixture.notes);
     if (notes) body.append(element("p", { class: "quiet" }, notes));
@@ -385,6 +388,11 @@
   function cutNote(at) {
     const missing = data.cut[at];
     return missing ? element("p", { class: "quiet" }, `${missing.toLocaleString("en")} more characters are in samples.jsonl.`) : "";
+  }
+
+  function fileOf(path, digest) {
+    const shown = pictures[digest] && element("img", { src: pictures[digest], alt: path, loading: "lazy" });
+    return element("figure", { class: "file" }, shown, element("figcaption", { class: "quiet" }, `${path} (SHA-256 ${digest.slice(0, 12)})`));
   }
 
   function block(label, content, at) {

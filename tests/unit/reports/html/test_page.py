@@ -310,7 +310,7 @@ def test_rows_stay_although_their_samples_do_not_fit() -> None:
     (evaluation,) = packed(render_html(result, limit=whole - 6_000))["evaluations"]
     rows = evaluation["fixtures"]
     assert len(rows) == 30
-    without = [row for row in rows if not row[13]]
+    without = [row for row in rows if not row[14]]
     assert without
     assert all(row[11] and row[8] == row[9] == -1 for row in without)
 
