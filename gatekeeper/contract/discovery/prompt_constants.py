@@ -104,14 +104,19 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
 
 def dspy_signatures(source: str) -> Iterator[PromptConstant]:
     """Yield the signatures of DSPy in a module: each class whose docstring says what to do."""
-    module = _parsed(source) if "Signature" in source and "dspy" in source else None
+    if len(source) > _MOST_CHARACTERS or "Signature" not in source or "dspy" not in source:
+        return
+    module = _parsed(source)
     for node in module.body if module else ():
-        bases = node.bases if isinstance(node, ast.ClassDef) else []
-        if any(ast.unparse(base) in ("dspy.Signature", "Signature") for base in bases):
-            assert isinstance(node, ast.ClassDef)  # noqa: S101
+        if isinstance(node, ast.ClassDef) and any(map(_is_signature, node.bases)):
             text = ast.get_docstring(node)
             if text and _is_prose(text):
                 yield PromptConstant(node.name, node.lineno, text)
+
+
+def _is_signature(base: ast.expr) -> bool:
+    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    return name == "Signature"
 
 
 def _parsed(source: str) -> ast.Module | None:

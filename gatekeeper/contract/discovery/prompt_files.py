@@ -131,10 +131,11 @@ def prompts_in(path: str, text: str) -> Iterator[PromptSource]:
 
 def _in_baml(path: str, text: str) -> Iterator[PromptSource]:
     """Yield each function of a BAML file that has a prompt."""
-    name, line = "", 1
+    name, line, counted = "", 1, 0
     for found in _BAML_PROMPT.finditer(text):
         if found["name"]:
-            name, line = found["name"], text.count("\n", 0, found.start()) + 1
+            line += text.count("\n", counted, found.start())
+            name, counted = found["name"], found.start()
         elif name:
             yield PromptSource(path, f"{path}#{name}", "BAML", line)
             name = ""
