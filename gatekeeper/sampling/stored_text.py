@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
+from gatekeeper.contract.simulated_user.messages import sayings
+from gatekeeper.contract.values.call import Conversation
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import (
     CheckResult,
@@ -138,14 +140,24 @@ def _stored_check_result(check_result: CheckResult) -> CheckResult:
 
 def answer_text(sample: Sample) -> str:
     """Return the output that the checks evaluate, and each tool call on a line of its own; of a
-    tool loop every answer, with what the tools answered. A report still has to escape it."""
+    tool loop every answer, with what the tools answered and the user's later messages. A report
+    still has to escape it."""
     completion = sample.completion
     if completion is None or sample.trial.request.tools is None:
         calls = completion.tool_calls if completion else ()
         return "\n".join(filter(None, (sample.output, *map(call_text, calls))))
     *earlier, last = completion.turns
-    lines = [line for turn in earlier for line in _turn_lines(turn, turn.completion.text)]
+    call, lines = sample.trial.request.call, list[str]()
+    users = iter(call.turns if isinstance(call, Conversation) else _said_by_user(completion))
+    for turn in earlier:
+        lines += _turn_lines(turn, turn.completion.text)
+        if not turn.completion.tool_calls:  # the user goes on
+            lines += [f"user: {text}" for text in islice(users, 1)]
     return "\n".join((*lines, *_turn_lines(last, sample.output)))
+
+
+def _said_by_user(completion: Completion) -> Iterator[str]:
+    return (said.message for said in sayings(completion.users))
 
 
 def _turn_lines(turn: Turn, text: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ def missing_answer(
     if last is not None:
         longer = [f"{sample.output}{end}" for end in _LONGER]
         return None if _asked_for(sample, checked, evaluator, longer) else last
-    if _says_nothing(sample.output):
+    if _has_no_words(sample.output):
         return None  # it calls tools instead
     if not refusing_words(sample.output) or any(map(_is_judged_good, checked)):
         return None
@@ -106,9 +106,13 @@ def _other_words(text: str, letter: str) -> str:
 def _missing(answer: Completion, text: str) -> MissingAnswer | None:
     if answer.finish_reason in _REFUSED:
         return "refused"
-    if not answer.tool_calls and (_says_nothing(text) or is_only_thoughts(text)):
+    if not answer.tool_calls and _has_no_words(text):
         return "empty"
     return "cut off" if ended_early(answer.finish_reason) else None
+
+
+def _has_no_words(text: str) -> bool:
+    return _says_nothing(text) or is_only_thoughts(text)
 
 
 def _says_nothing(text: str) -> bool:

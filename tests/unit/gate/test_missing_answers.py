@@ -12,7 +12,14 @@ from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.trial import Completion, JudgeAnswer, MissingAnswer, Outcome, Sample
+from gatekeeper.contract.values.trial import (
+    Completion,
+    JudgeAnswer,
+    MissingAnswer,
+    Outcome,
+    Sample,
+    ToolCall,
+)
 from gatekeeper.gate.comparison.missing_answers import (
     missing_answers,
     missing_reasons,
@@ -34,7 +41,11 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def missing(
-    text: str, reason: str | None = "stop", checks: str = FORBIDS, judge: str | None = None
+    text: str,
+    reason: str | None = "stop",
+    checks: str = FORBIDS,
+    judge: str | None = None,
+    calls: tuple[ToolCall, ...] = (),
 ) -> MissingAnswer | None:
     """Return how an answer is missing for a contract. `judge` is what its judge says."""
     files = {
@@ -43,7 +54,8 @@ def missing(
     }
     work = plan_run(MemoryRevision(files), Policy())
     [job], trial = work.jobs, work.trials[0]
-    sample = Sample(trial, Completion(text, finish_reason=reason), output=text)
+    answer = Completion(text, finish_reason=reason, tool_calls=calls)
+    sample = Sample(trial, answer, output=text)
     evaluator = prepare(job.contract)
     answers = tuple(
         JudgeAnswer(question_id(question), Completion(judge or ""))
@@ -91,6 +103,14 @@ def missing(
 )
 def test_how_an_answer_is_missing(text: str, reason: str | None, way: MissingAnswer | None) -> None:
     assert missing(text, reason) == way
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [("", None), ("<think>I look.</think>", None), ("...", None), (REFUSAL, "refused in words")],
+)
+def test_an_answer_that_calls_a_tool_needs_no_words(text: str, way: MissingAnswer | None) -> None:
+    assert missing(text, "tool_calls", calls=(ToolCall("find_order", "{}"),)) == way
 
 
 @pytest.mark.parametrize(

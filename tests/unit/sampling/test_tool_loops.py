@@ -244,6 +244,15 @@ def test_people_read_every_call_with_what_the_tool_answered() -> None:
     ]
 
 
+@pytest.mark.parametrize("user", [Conversation(("More.",)), SimulatedUser("u", "g", 1)])
+def test_people_read_where_the_user_goes_on(user: Conversation | SimulatedUser) -> None:
+    made = run(Model(calls({}), "Yes.", "No."), row("done"), call=user)
+
+    *before, said, last = answer_text(made).splitlines()
+    assert before == ["tool call: find({})", "-> done", "Yes."]
+    assert (said.startswith("user: "), last) == (True, "No.")
+
+
 def test_an_answer_with_too_many_calls_ends_the_run() -> None:
     made = run(Model(calls(*[{}] * (MOST_CALLS + 1)), "never asked"), row())
 
