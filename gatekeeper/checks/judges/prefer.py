@@ -64,7 +64,7 @@ class Prefer:
     def __init__(self, params: Parameters, files: Files) -> None:
         preset = PRESETS["prefer"]
         require_own("prefer", preset, params)
-        for name in ("pass", "choices", "scale", "transcript"):
+        for name in ("pass", "choices", "scale", "transcript", "files"):
             if name in params:
                 raise ParameterError(
                     f"`judge: prefer` does not use `{name}`",

@@ -78,7 +78,7 @@ def _message(
         role = "user"
     if not isinstance(content, str):
         what = "the content is not text"
-        fix = "write `content: …` as text; images and other parts are not supported"
+        fix = "write `content: …` as text, and name pictures in `files` of the fixtures"
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)

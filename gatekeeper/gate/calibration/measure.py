@@ -104,12 +104,13 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
         )
     names = ", ".join(judges)
     for name, judge in judges.items():
-        if any(s.params.get("transcript") for s in (judge.check, *judge.check.parts)):
-            raise UsageError(
-                f"the check `{name}` grades whole conversations, which labels do not hold, so its "
-                "judge cannot be calibrated; remove `transcript`, or move the check to another "
-                "contract"
-            )
+        specs = (judge.check, *judge.check.parts)
+        for key, what in (("transcript", "whole conversations"), ("files", "answers about files")):
+            if any(spec.params.get(key) for spec in specs):
+                raise UsageError(
+                    f"the check `{name}` grades {what}, which labels do not hold, so its judge "
+                    f"cannot be calibrated; remove `{key}`, or move the check to another contract"
+                )
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(

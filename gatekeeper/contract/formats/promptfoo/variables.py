@@ -166,7 +166,8 @@ def _refuse_programs(node: Node, reference: str) -> None:
         why = f"gatekeeper does not run or download `{reference[:200]}`"
         raise node.cannot_run("vars", why)
     if _BINARY.search(reference):
-        raise node.cannot_run("vars", f"`{reference[:200]}` is not text")
+        why = f"`{reference[:200]}` is not text; write it in `files` of a contract's fixture"
+        raise node.cannot_run("vars", why)
 
 
 def _resolve(case: Node, chosen: dict[str, Any], written: Mapping[str, Node]) -> None:
