@@ -164,7 +164,9 @@ def _turn_lines(turn: Turn, text: str) -> Iterator[str]:
     yield from filter(None, [text])
     for call, result in zip_longest(turn.completion.tool_calls, turn.results):
         yield call_text(call)
-        yield f"-> {shorten(result.text or result.source, _OF_RESULT)}" if result else "-> none"
+        if result is not None:
+            unanswered = result.source == "none" and not result.text
+            yield f"-> {'no row' if unanswered else shorten(result.text, _OF_RESULT)}"
 
 
 def call_text(call: ToolCall) -> str:

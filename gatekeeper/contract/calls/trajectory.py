@@ -70,7 +70,10 @@ def why_unfinished(sample: Sample) -> str | None:
         return None
     found = trajectory(sample)
     if found.ended == "unanswered":
-        call = next(c.call for c in found.calls if c.result and c.result.source == "none")
+        call = next(c.call for c in reversed(found.calls) if c.result and _is_no_row(c.result))
+        offered = sample.trial.request.params.get("tools", ())
+        if not any(tool["function"]["name"] == call.name for tool in offered):
+            return f"The model called {shown_call(call)}, but `tools` has no such tool."
         return f"No row answers {shown_call(call)}. Add one to `tool_results`: {row_for(call)}"
     last = found.answers[-1]
     if found.ended != "max_steps":
@@ -122,10 +125,15 @@ def _calls(turns: Sequence[Turn]) -> list[AnsweredCall]:
     ]
 
 
+def _is_no_row(result: ToolResult) -> bool:
+    """Return whether nothing answered the call, and the model was told nothing."""
+    return result.source == "none" and not result.is_error
+
+
 def _ended(last: Turn, *, loops: bool) -> Ended:
     answer = last.completion
     if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
         return "refused"
-    if any(result.source == "none" for result in last.results):
+    if any(map(_is_no_row, last.results)):
         return "unanswered"
     return "max_steps" if loops and answer.tool_calls else "answered"

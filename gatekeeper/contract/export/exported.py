@@ -104,7 +104,10 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
     """Return the fixtures that are no conversation, and add the others."""
     found = []
     for fixture in contract.fixtures:
-        if fixture.turns or fixture.user:
+        if contract.tools:
+            why = "the export format does not say what tools answer"
+            losses.add("tool_results", fixture.position, why)
+        elif fixture.turns or fixture.user:
             why = "the export format has no conversations"
             losses.add("conversation", fixture.position, why)
         elif fixture.files:

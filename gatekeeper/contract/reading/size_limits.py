@@ -96,9 +96,13 @@ class Tally:
 def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
     """Refuse a run that would take too much memory and time before its first call.
 
-    Each contract comes with the number of its arms. Raises ContractError that names the largest.
+    Each contract comes with the number of its arms; each step of a tool loop counts as a sample.
+    Raises ContractError that names the largest.
     """
-    counted = [(c, len(c.fixtures) * c.sampling.samples * arms) for c, arms in contracts]
+    counted = [
+        (c, len(c.fixtures) * c.sampling.samples * arms * (c.tools.max_steps if c.tools else 1))
+        for c, arms in contracts
+    ]
     total = sum(trials for _, trials in counted)
     if total <= MOST_TRIALS:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from support.edited_text import edited
@@ -19,6 +20,7 @@ from gatekeeper.contract.syntax import json_positions
 from gatekeeper.contract.syntax import yaml_positions as positions
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.tools import Tools
 from gatekeeper.errors import ContractError, Problem
 
 PATH = "contracts/c.yaml"
@@ -154,6 +156,10 @@ def test_trials_of_a_run_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     contract = load(text(samples=10), f_jsonl=rows(5))
     require_few_trials([(contract, 2)])
     require_few_trials([(contract, 1), (contract, 1)])
+    looped = replace(contract, tools=Tools(max_steps=2))
+    require_few_trials([(looped, 1)])
+    with pytest.raises(ContractError):
+        require_few_trials([(looped, 2)])
     for counted in ([(contract, 3)], [(contract, 2), (contract, 1)]):
         with pytest.raises(ContractError) as caught:
             require_few_trials(counted)

@@ -59,8 +59,9 @@ class Model:
 
 
 def run(model: Model, *rows: ToolRow, call: Call = SINGLE, **fields: Any) -> Sample:
-    request = Request("m", (Message("user", "Go."),), {}, None, 0, call=call)
-    request = Request("m", request.messages, {}, None, 0, call=call, tools=Tools(rows, **fields))
+    offered = {"tools": [{"type": "function", "function": {"name": "find"}}]}
+    tools, first = Tools(rows, **fields), (Message("user", "Go."),)
+    request = Request("m", first, offered, None, 0, call=call, tools=tools)
 
     async def user(asked: Request) -> JudgeAnswer:
         said = '{"message": "More.", "done": false, "reached": false}'
@@ -162,6 +163,15 @@ def test_a_call_that_no_row_answers_ends_the_run_and_names_the_row() -> None:
     assert said.startswith('No row answers find({"id": "B"}).')
     assert '{"tool": "find", "when": {"id": "B"}, "returns": "…"}' in said
 
+    unknown = run(Model(calls({}, tool="drop")), row())
+    assert why_unfinished(unknown) == "The model called drop({}), but `tools` has no such tool."
+
+
+def test_a_call_without_a_row_is_told_from_one_with_broken_arguments() -> None:
+    made = run(Model(calls("{", {"id": "B"})), row(when={"equals": {"id": "A7"}}))
+
+    assert str(why_unfinished(made)).startswith('No row answers find({"id": "B"}).')
+
 
 def test_an_unanswered_call_can_be_an_error_of_the_tool() -> None:
     model = Model(calls({"id": "B"}, tool="other"), "Sorry.")
@@ -240,7 +250,7 @@ def test_people_read_every_call_with_what_the_tool_answered() -> None:
         '-> {"n": 1}',
         "Wait!",
         'tool call: find({"id": "B"})',
-        "-> none",
+        "-> no row",
     ]
 
 
