@@ -14,9 +14,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from gatekeeper.author.recording.tool_lists import KEPT, Tool
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
+from gatekeeper.providers.http.network_guard import NetworkGuard
 
 if TYPE_CHECKING:
     import httpx2
@@ -254,6 +256,7 @@ async def _http(server: Server, said: _Said) -> AsyncIterator[TransportStreams]:
         response.headers.pop("content-encoding", None)  # none was asked for; it could explode
         response.stream = Limited(response.stream)
 
+    NetworkGuard.named.add(urlsplit(server.url).hostname or "")
     headers = {**server.headers, "Accept-Encoding": "identity"}
     hooks = {"response": [limit]}
     async with (

@@ -84,6 +84,8 @@ class NetworkGuard:
 
     _active: ClassVar[list[NetworkGuard]] = []
     _hooked: ClassVar[bool] = False
+    named: ClassVar[set[str]] = set()
+    """Hosts that whoever started this process named for something else than models."""
 
     def __init__(self) -> None:
         self.refused: list[str] = []
@@ -114,7 +116,8 @@ class NetworkGuard:
 
     def check(self, host: str, *, lookup: bool) -> None:
         """Raise HostRefused for a host, or an address, that is not expected."""
-        if is_this_machine(host) or is_expected_host(host, self._patterns):
+        known = self._patterns | self.named
+        if is_this_machine(host) or is_expected_host(host, known):
             return
         if not lookup and host in self._addresses:
             return

@@ -127,6 +127,15 @@ def test_a_server_of_this_machine_is_heard(guard: NetworkGuard) -> None:
     assert guard.refused == []
 
 
+def test_a_host_that_a_person_named_is_let_through(
+    guard: NetworkGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NetworkGuard, "named", {"tools.example"})
+    guard.check("tools.example", lookup=True)
+    with pytest.raises(HostRefused):
+        guard.check("more.tools.example", lookup=True)
+
+
 def test_without_a_guard_everything_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     guard = NetworkGuard()
     own = socket.getaddrinfo
