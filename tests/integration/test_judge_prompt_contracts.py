@@ -3,8 +3,10 @@ what gatekeeper asks, pass on their recordings and refuse broken answers."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,14 @@ from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.contract.simulated_user.messages import RULES, question
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.definition import Message, SimulatedUser
-from gatekeeper.contract.values.trial import Completion, Request, Sample
+from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
+from gatekeeper.contract.values.tools import Tools
+from gatekeeper.contract.values.trial import Completion, Request, Sample, ToolResult, Turn
 from scripts.publish_schema import ANSWERS, JUDGE_SCHEMAS, schema_text
 
 JUDGES, USER = "gatekeeper/checks/judges/prompts", "gatekeeper/contract/simulated_user/user.md"
-ONE_RULE = f"{JUDGES}/complies_rule.md"
+ONE_RULE, TRANSCRIPT = f"{JUDGES}/complies_rule.md", f"{JUDGES}/transcript.md"
+ADDED = {"complies": [ONE_RULE], "rubric": [TRANSCRIPT]}
 NO_FILES = Files({}, "contracts/c.yaml")
 READS, RIGHT, SUPPORTED = "can be read", "is the right verdict", "finds what is not supported"
 
@@ -39,7 +43,7 @@ def _verdict(fixture: str, wrong: str) -> tuple[Broken, ...]:
 
 BROKEN: Mapping[str, tuple[Broken, ...]] = {
     "tone": _verdict("calm-partly", "yes"),
-    "rubric": _verdict("apology-date", "no"),
+    "rubric": (*_verdict("apology-date", "no"), *_verdict("work-tool-asks-for-yes", "yes")),
     "complies": (*_verdict("one-word", "no"), *_verdict("rule-other-broken", "no")),
     "answers_question": _verdict("two-parts", "yes"),
     "prefer": _verdict("same", "A"),
@@ -82,12 +86,12 @@ def test_every_prompt_has_a_contract_that_can_pass_and_fail(
     kind: str, files: Mapping[str, bytes]
 ) -> None:
     prompts = [USER] if kind == "simulated-user" else [f"{JUDGES}/{kind}.md"]
-    prompts += [ONE_RULE] if kind == "complies" else []
+    prompts += ADDED.get(kind, [])
     assert_can_pass_and_fail(contract_of(kind), prompts, BROKEN[kind], files, READS)
 
 
 def test_every_prompt_and_schema_is_covered(files: Mapping[str, bytes]) -> None:
-    assert {*(f"{JUDGES}/{kind}.md" for kind in PRESETS), ONE_RULE} == {
+    assert {*(f"{JUDGES}/{kind}.md" for kind in PRESETS), ONE_RULE, TRANSCRIPT} == {
         path for path in files if Path(path).parent == Path(JUDGES)
     }
     assert BROKEN.keys() == {*PRESETS, "simulated-user"}
@@ -107,10 +111,29 @@ def test_the_contract_of_a_judge_asks_what_the_judge_asks(
         params = {name: text for name, text in shown.items() if name != "output"}
         for name in {"criteria", "tone"} & set(PRESETS[kind].placeholders):
             params[name] = _heading(trial.request.messages[0].content)
+        sample = Sample(trial, Completion(shown["output"]), output=shown["output"])
+        if "transcript" in shown:
+            sample, params["transcript"] = _worked(sample, shown["transcript"]), True
         judge = Judge(kind, {"judge": kind, "model": "openai/j", **params}, NO_FILES)
-        output = shown["output"]
-        (asked,) = judge.questions(Sample(trial, Completion(output), output=output))
+        (asked,) = judge.questions(sample)
         _assert_same(asked, trial.request)
+
+
+def _worked(sample: Sample, transcript: str) -> Sample:
+    """The sample of a model that said and did what a transcript has, up to its last answer."""
+    messages: list[Message] = []
+    turns: list[Turn] = []
+    for line in map(json.loads, transcript.split("\n")):
+        calls = tuple(ToolCall(c["name"], c["arguments"]) for c in line.get("calls", ()))
+        messages.append(Message(line["role"], line["content"], calls))
+        if line["role"] == "tool":
+            turns[-1] = replace(turns[-1], results=(*turns[-1].results, ToolResult("")))
+        elif line["role"] == "assistant" and "given" not in line:
+            turns.append(Turn("", Completion(line["content"], tool_calls=calls)))
+    request = replace(sample.trial.request, messages=tuple(messages), tools=Tools())
+    answered = Completion(sample.output, turns=(*turns, Turn("", Completion(sample.output))))
+    trial = replace(sample.trial, request=request)
+    return replace(sample, trial=trial, completion=answered)
 
 
 def test_the_contract_of_prefer_asks_what_the_judge_asks(files: Mapping[str, bytes]) -> None:
