@@ -111,7 +111,7 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
             why = "the export format has no conversations"
             losses.add("conversation", fixture.position, why)
         elif fixture.files:
-            losses.add("files", fixture.position, "the export holds only the paths of texts")
+            losses.add("files", fixture.position, "the export holds no files")
         else:
             found.append(fixture)
     return tuple(found)
