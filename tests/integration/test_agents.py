@@ -183,3 +183,18 @@ def test_shards_run_whole_loops_and_a_batch_none(
 
     assert main(["run", *where, "--batch", "--out", str(tmp_path / "batch")]) == 2
     assert "refunds has tools" in capsys.readouterr().err
+
+
+def test_a_run_that_a_limit_ended_goes_on_without_asking_again(
+    repository: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    run = ["run", "--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    repository.commit("limit", {".github/gatekeeper.yml": "limits: {calls: 20, concurrency: 1}\n"})
+    assert main(run) == 3
+    assert len(server.requests) == 20  # six loops of three calls, and a part of one
+
+    repository.commit("more", {".github/gatekeeper.yml": "limits: {calls: 200}\n"})
+    assert main([*run, "--resume"]) == 0
+    assert len(server.requests) == 20 + 3 * (len(IDS) - 6)
+    found = result_of(tmp_path / "out")
+    assert found["contracts"][0]["head"]["passed"] == len(IDS)
