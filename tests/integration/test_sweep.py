@@ -331,6 +331,7 @@ def test_instructions_that_harm_or_do_nothing_are_told_so(repository, tmp_path, 
         code, found = sweep(repository, tmp_path, "--lift=main", "--samples=2")
     assert code == 0
     assert {lift["difference"] for lift in found["lifts"]} == {-1}
+    assert all(lift["interval"][0] == -1 < lift["interval"][1] < 0 for lift in found["lifts"])
     assert found["settings"][found["recommended"]]["varied"] != {"instructions": "today"}
     assert "no instructions: worse; −100 points" in " ".join(capsys.readouterr().out.split())
     repository.write("AGENTS.md", "Say {{ ok }} if the number is even.\n")

@@ -19,6 +19,7 @@ from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.suitability import PairOfSettings, Passes
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.bootstrap import mean_interval
+from gatekeeper.stats.intervals.gaffke import gaffke_interval
 from gatekeeper.stats.intervals.intervals import paired_difference_interval
 
 AXIS = "instructions"
@@ -98,7 +99,10 @@ def _interval(
     import numpy as np
 
     differences = [fmean(now - before for before, now in samples) for samples in units.values()]
-    return mean_interval(differences, 0.95, np.random.default_rng(_SEED))
+    found = mean_interval(differences, 0.95, np.random.default_rng(_SEED))
+    if found is None or found.low < found.high:
+        return found
+    return gaffke_interval(differences, -1, 1)  # units that are all alike are no certainty
 
 
 def _prompt_tokens(outcomes: Sequence[Outcome]) -> float | None:
