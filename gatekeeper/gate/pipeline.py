@@ -112,7 +112,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     watches = Watches(work.jobs, around.progress)
     _show_start(work, watches, around)
     limits = around.limits or work.policy.limits
-    sampled = await _run(work, around, work.trials, watches, limits, known)
+    sampled = await _run(work, around, work.trials, watches, limits, known, watches.holds)
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
     again = _Further(work, _once_more(around), started)
@@ -240,6 +240,7 @@ def _run(
     watch: Watch,
     limits: Limits,
     known: Mapping[int, Completion],
+    holds: Callable[[Trial], bool] = lambda _: False,
 ) -> Awaitable[Run]:
     from gatekeeper.sampling.runner import run_trials
 
@@ -257,6 +258,7 @@ def _run(
         on_judge_answer=around.on_judge_answer,
         on_refusal=around.progress.refused if around.progress else None,
         together=around.together,
+        holds=holds,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import Semaphore
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,22 +27,12 @@ from gatekeeper.sampling.pace import FailureCount, ModelCalls, NotNeeded, Order,
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
-# Keeps a slow call from letting others start that may turn out not to be needed.
-
-
 CALLS_AHEAD = 8
 """How many calls per concurrent one may be started beyond the first that has no answer yet.
 
 Further calls would be paid for before they can be evidence. With fewer, the run waits for every
 slow answer; more save no time: `benchmarks/ahead.py` has the figures.
 """
-
-
-def calls_ahead(concurrency: int) -> Semaphore:
-    """Return what a call acquires before it starts; it is released when the call's first sample is
-    delivered, and samples are delivered in plan order."""
-    return Semaphore(concurrency * CALLS_AHEAD)
-
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 
@@ -137,6 +127,7 @@ async def run_trials(
     together: bool = False,
     judged: Mapping[str, Completion] | None = None,
     on_judge_answer: OnJudgeAnswer | None = None,
+    holds: Callable[[Trial], bool] = lambda _: False,
 ) -> Run:
     """Run the trials, as many as are needed and allowed.
 
@@ -145,7 +136,8 @@ async def run_trials(
     of a request; without one, the limit counts only actual costs. `on_answer` gets each answer,
     with a trial that requested it; `on_refusal` is called for each request that is refused because
     of load. `together` starts all allowed calls at once. `judged` are known answers of judges, by
-    `question_key`; `on_judge_answer` gets each new one.
+    `question_key`; `on_judge_answer` gets each new one. `holds` tells whether a trial has to wait
+    for the samples before it, which may show that it is not needed.
     """
     meter = Meter(limits, clock, sleep, price, together=together)
     width = max(1, len(trials) if together else limits.concurrency)
@@ -155,12 +147,14 @@ async def run_trials(
     runner = _Runner(trials, known or {}, watch, retry, meter, calls, width, on_answer)
     runner.judging = Judging(calls, retry, judged or {}, on_judge_answer, runner.give_up)
     runner.users = Judging(calls, retry, {}, None, runner.give_up, "simulated user")
+    runner.holds = holds
     return await runner.run(stop or asyncio.Event())
 
 
 class _Runner:
     judging: Judging
     users: Judging
+    holds: Callable[[Trial], bool]
 
     def __init__(
         self,
@@ -184,9 +178,11 @@ class _Runner:
         for call in self._calls:
             if call.known and self._has_questions(call):
                 call.state, call.queued = "waiting", True
-        self._queue = iter([call for call in self._calls if call.queued])
-        # Taken by each call before it starts, given back when its first sample is delivered.
-        self._window = calls_ahead(width)
+        self._queue = deque(call for call in self._calls if call.queued)
+        self._held = deque[SharedCall]()  # in plan order, so the first is released first
+        # Taken by each call as it leaves the queue, given back when its first sample is delivered.
+        self._room = width * CALLS_AHEAD
+        self._moved = asyncio.Event()
         self._running: set[SharedCall] = set()
         self._failures = FailureCount(retry)
         self._failed = 0
@@ -220,15 +216,34 @@ class _Runner:
         self._deliver(past_gaps=True)
         found = self._result()
         # The judges refer to this runner, so its calls would stay until garbage is collected.
-        self._calls.clear()
-        self._call_of.clear()
+        for calls in (self._calls, self._call_of, self._queue, self._held):
+            calls.clear()
         return found
 
+    def _free_call(self) -> SharedCall | None:
+        """Return the first call of the plan that may start now; None if it is to wait."""
+        if self._held and not self._is_held(self._held[0]):
+            return self._held.popleft()
+        while self._queue and self._room:
+            self._room -= 1
+            call = self._queue.popleft()
+            if not self._is_held(call):
+                return call
+            self._held.append(call)
+        # Without a call under way, no sample would come that releases one.
+        return self._held.popleft() if self._held and not self._running else None
+
+    def _is_held(self, call: SharedCall) -> bool:
+        wanted = [self._trials[i] for i in call.trials if self._watch.wants(self._trials[i])]
+        return bool(wanted) and all(map(self.holds, wanted))
+
     async def _work(self) -> None:
-        for call in self._queue:
-            await self._window.acquire()
-            if self._ended != "done":
-                return
+        while self._ended == "done" and (self._queue or self._held):
+            call = self._free_call()
+            if call is None:
+                self._moved.clear()
+                await self._moved.wait()
+                continue
             if not self._wanted(call):
                 self._settle(call, "unwanted")
                 continue
@@ -341,9 +356,10 @@ class _Runner:
                 break
             self._delivered += 1
             if index == call.trials[0] and call.queued:
-                self._window.release()
+                self._room += 1
             if call.state == "answered":
                 self._add(index, call)
+        self._moved.set()
         # Samples that end the sampling of others end that of their own contract too, so the
         # running calls are looked through only if a new sample's own trial is no longer wanted.
         if any(not self._watch.wants(sample.trial) for sample in self._samples[before:]):
@@ -387,8 +403,7 @@ class _Runner:
         if self._ended != "done":
             return
         self._ended, self._detail = ended, detail
-        for _ in range(self._width):  # whoever waits to go ahead finds that there is no more to do
-            self._window.release()
+        self._moved.set()  # whoever waits to go ahead finds that there is no more to do
         if ended == "fatal":
             self._halt.set()
 

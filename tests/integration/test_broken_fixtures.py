@@ -47,12 +47,15 @@ class Desk:
     rate: float = 0.95
     lost: Sequence[str] = ()
     words: str = ""
+    slow: int = 0
+    """After how many steps of the loop an answer comes at most."""
     asked: Counter[str] = field(default_factory=Counter)
 
     async def complete(self, request: Request) -> Completion:
         arm, ticket, queue = request.messages[0].content.split(" ")[:3]
         self.asked[ticket] += 1
-        await asyncio.sleep(0)
+        for _ in range(1 + sum(self.asked.values()) % (self.slow + 1)):
+            await asyncio.sleep(0)
         if arm == "Head" and ticket in self.lost:
             raise CallFailed("the connection was lost")
         drawn = f"{self.seed} {arm} {ticket}"
@@ -122,6 +125,21 @@ def test_a_harmless_rewording_passes_and_costs_a_few_calls_more() -> None:
     results = [check(Desk(seed))[0] for seed in SEEDS]
     assert Counter(result.exit_code for result in results)[0] >= 19
     assert sum(result.calls.made for result in results) / len(results) <= 1.1 * 160
+
+
+def test_a_second_round_is_not_begun_before_the_first_is_judged() -> None:
+    desk = Desk(fixed=["ticket-1"], rate=1.0, slow=9)
+    result, found = check(desk)
+    assert found.paired
+    assert (result.verdict, found.paired.stopped, found.paired.rounds) == ("pass", "futile", 1)
+    calls = result.calls
+    assert (calls.made, calls.surplus, calls.saved, set(desk.asked.values())) == (80, 0, 80, {2})
+
+
+def test_many_rounds_do_not_wait_for_each_other() -> None:
+    result, _ = check(Desk(rate=1.0, slow=9), samples=10)
+    assert result.verdict == "pass"
+    assert result.calls.surplus > 0
 
 
 @pytest.mark.parametrize("seed", range(3))

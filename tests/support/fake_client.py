@@ -106,6 +106,7 @@ def run(
     time: FakeTime | None = None,
     stop_when: Callable[[], bool] | None = None,
     known: Mapping[int, Completion] | None = None,
+    holds: Callable[[Trial], bool] = lambda _: False,
 ) -> Run:
     async def main() -> Run:
         stop = asyncio.Event()
@@ -128,6 +129,7 @@ def run(
                 stop=stop if stop_when else None,
                 clock=moment,
                 sleep=moment.sleep,
+                holds=holds,
             )
         finally:
             if stopping:

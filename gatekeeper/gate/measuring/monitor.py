@@ -38,6 +38,7 @@ from gatekeeper.gate.samples.consistency import AnswerComparisons
 from gatekeeper.gate.samples.outcomes import recalled_outcome
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome
+from gatekeeper.stats.paired.futility import FEW
 from gatekeeper.stats.paired.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
@@ -122,13 +123,12 @@ class EvaluationMonitor:
         self._gap = False
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
-        self._adaptive = sampling.mode == "adaptive"
-        self._whole = _tests_at_the_end(evaluation.contract, compares=level is not None)
+        adaptive = sampling.mode == "adaptive"
+        whole = _tests_at_the_end(evaluation.contract, compares=level is not None)
+        self._may_end_early = adaptive and evaluation.contract.gate.tolerance is None and not whole
         self._looks_at_all = level is not None and confirms_fixtures(evaluation.contract)
         self.level = level
-        self._shares = {
-            look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
-        }
+        self._shares = {look.rounds: look.own for look in looks(sampling.samples, early=adaptive)}
 
     @property
     def claims(self) -> Mapping[str, Comparison]:
@@ -166,7 +166,7 @@ class EvaluationMonitor:
         if self.complete or self.regressed:
             return True
         contract = self.evaluation.contract
-        if not self._adaptive or contract.gate.tolerance is not None or self._whole:
+        if not self._may_end_early:
             return False
         if any(self.rounds < objective.samples_needed for objective in contract.slo):
             return False
@@ -180,6 +180,13 @@ class EvaluationMonitor:
         return not contract.slo or (
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
+
+    def holds(self, trial: Trial) -> bool:
+        """Return whether the trial waits for the end of the round before. Of few rounds, the first
+        often tells that no other is needed, and calls under way would be paid for; of many rounds,
+        waiting would take longer than it saves."""
+        few = self.comparison is not None and self.evaluation.contract.sampling.samples in FEW
+        return few and self._may_end_early and trial.repetition > self.rounds
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample."""
@@ -356,6 +363,10 @@ class Watches:
         return not (
             monitors[trial.contract_from].settled or any(w.regressed for w in monitors.values())
         )
+
+    def holds(self, trial: Trial) -> bool:
+        """Return whether the trial waits for the samples of earlier rounds."""
+        return self._of_trial(trial).holds(trial)
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked, by the contract that requested the sample."""

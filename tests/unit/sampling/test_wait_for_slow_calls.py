@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fake_client import (
@@ -133,6 +136,66 @@ def test_a_stop_ends_a_run_that_waits() -> None:
     assert fixtures(result.samples) == [f"f{n}" for n in range(1, WINDOW)]
 
 
+def test_no_call_of_a_round_starts_before_the_round_before_is_judged() -> None:
+    """Another contract, which is not held, goes on meanwhile."""
+    watch = FakeWatch()
+
+    def holds(held: Trial) -> bool:
+        mine = [sample for sample in watch.samples if sample.trial.contract == held.contract]
+        return held.contract == "rounds" and len(mine) < held.repetition * 3
+
+    async def answer(request: Request) -> Completion:
+        text = content(request)
+        begun.append((text, sum(s.trial.contract == "rounds" for s in watch.samples)))
+        for _ in range(50 if text.endswith(" 0") else 1):
+            await asyncio.sleep(0)
+        if text == "0 of 1" and len(begun) < 5:
+            raise CallFailed("busy", retryable=True)
+        return Completion(text)
+
+    begun: list[tuple[str, int]] = []
+    rounds = [
+        replace(trial(n, "head", "rounds", f"{r} of {n}"), repetition=r)
+        for r in range(3)
+        for n in range(3)
+    ]
+    others = heads(10, "others")
+    result = run([*rounds, *others], FakeClient(answer), watch, limits(), holds=holds)
+    assert len(result.samples) == 19
+    assert [text for text, _ in begun].count("0 of 1") > 1
+    assert [judged for text, judged in begun if text[0] == "1"] == [3] * 3
+    assert {judged for text, judged in begun if text[0] == "2"} == {6}
+    assert min(judged for text, judged in begun if text.startswith("head")) < 3
+
+
+def _second_half(watch: FakeWatch, trials: list[Trial]) -> Callable[[Trial], bool]:
+    """Hold the second half of the trials until the samples of the first are there."""
+    later = {id(held) for held in trials[len(trials) // 2 :]}
+    return lambda held: id(held) in later and len(watch.samples) < len(trials) // 2
+
+
+def test_a_round_that_is_not_needed_costs_nothing() -> None:
+    trials, watch = heads(40), FakeWatch(enough=20)
+    result = run(trials, None, watch, limits(), holds=_second_half(watch, trials))
+    assert (result.made, result.surplus, result.saved) == (20, 0, 20)
+
+
+@pytest.mark.parametrize("failure", [None, CallFailed("no such model", fatal=True)])
+def test_a_run_that_holds_calls_can_be_stopped_and_can_fail(failure: CallFailed | None) -> None:
+    async def answer(request: Request) -> Completion:
+        if content(request) == "head 19":
+            if failure:
+                raise failure
+            await asyncio.Event().wait()
+        return Completion("ok")
+
+    trials, watch, client = heads(40), FakeWatch(), FakeClient(answer)
+    holds = _second_half(watch, trials)
+    stop = None if failure else lambda: len(client.asked) == 20
+    result = run(trials, client, watch, limits(), stop_when=stop, holds=holds)
+    assert (result.ended, result.made) == ("fatal" if failure else "interrupted", 20)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_it_always_ends_and_delivers_in_order(data: st.DataObject) -> None:
@@ -149,6 +212,15 @@ def test_it_always_ends_and_delivers_in_order(data: st.DataObject) -> None:
     enough = data.draw(st.sampled_from([None, 0, 1, 5]))
     most = data.draw(st.sampled_from([None, 5, 40]))
     spaced = data.draw(st.sampled_from([None, 600.0]))
+    stage = data.draw(st.sampled_from([None, 0, 1, 4, 10]))
+    number_of = {id(t): n for c in range(contracts) for n, t in enumerate(_of(trials, f"c{c}"))}
+
+    def holds(held: Trial) -> bool:
+        """Hold a contract's trials in stages; with 0, hold whatever comes."""
+        if not stage:
+            return stage == 0
+        taken = sum(sample.trial.contract == held.contract for sample in watch.samples)
+        return taken < number_of[id(held)] // stage * stage
 
     class Narrow(FakeClient):
         def slots(self, model: str) -> int | None:
@@ -164,12 +236,17 @@ def test_it_always_ends_and_delivers_in_order(data: st.DataObject) -> None:
 
     client = Narrow(answer)
     watch = FakeWatch(enough=enough)
-    result = run(trials, client, watch, limits(calls=most, requests_per_minute=spaced))
+    limited = limits(calls=most, requests_per_minute=spaced)
+    result = run(trials, client, watch, limited, holds=holds)
     planned = {id(t): place for place, t in enumerate(trials)}
     places = [planned[id(sample.trial)] for sample in result.samples]
     assert places == sorted(places)
     if result.ended == "done":
         assert _expected(trials, enough) == [planned[id(s.trial)] for s in watch.samples]
+
+
+def _of(trials: list[Trial], contract: str) -> list[Trial]:
+    return [planned for planned in trials if planned.contract == contract]
 
 
 def _expected(trials: list[Trial], enough: int | None) -> list[int]:
