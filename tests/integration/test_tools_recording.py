@@ -218,6 +218,9 @@ def test_a_server_that_hangs_in_a_call_ends_the_recording(
     assert record(hangs=True) == 3
     assert "failed to answer a call of `find_order`" in capsys.readouterr().err
     assert not Path("contracts/shop.tool-results.jsonl").exists()
+    assert len(models.requests) == 1
+    assert record("--resume") == 0
+    assert len(models.requests) == 4  # the first answer was paid for
 
 
 def test_an_agent_that_never_stops_calling_ends_at_max_steps(repository, agent, models) -> None:

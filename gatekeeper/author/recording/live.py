@@ -59,8 +59,11 @@ def record_live(
     policy: Policy,
     root: Path,
     may_call: MayCall,
+    *,
+    resume: bool = False,
 ) -> Recorded:
-    """Run each fixture once, one after the other. Raises UsageError and MeasurementError."""
+    """Run each fixture once, one after the other; `resume` reuses the model's answers of a
+    recording that failed. Raises UsageError and MeasurementError."""
     if "tools" not in contract.target.params:
         raise UsageError(f"the contract {contract.name} offers no tool; name them in `tools`")
     every = plan_trials(contract, contract.target, None, {}).trials
@@ -76,7 +79,7 @@ def record_live(
                 await _record_one(trial, asker, live, may_call, found)
 
     asked = AskedModels(models, revision, policy)
-    _, asker, _ = run_asker(record, asked, AnswerFile(root / _ANSWERS))
+    _, asker, _ = run_asker(record, asked, AnswerFile(root / _ANSWERS, resume=resume))
     found.bill = asker.bill
     return found
 

@@ -84,7 +84,9 @@ def _record_contract(arguments: argparse.Namespace) -> int:
         if out.exists():
             raise UsageError(f"{out} exists already; move this file, or name another with --out")
         may_call = partial(_may_call, set(arguments.allow), {})
-        found = record_live(contract, server, revision, policy, root, may_call)
+        found = record_live(
+            contract, server, revision, policy, root, may_call, resume=arguments.resume
+        )
     print_lines(_about_run(found, contract))
     return _write_rows(rows_of(found.conversations), out)
 
@@ -218,6 +220,7 @@ tools = Actions(
             f"""{_SERVER}
     --contract NAME         record what the server's tools answer to the fixtures of this contract
     --allow TOOL            call this tool without a question; can be repeated
+    --resume                reuse the model's answers of a recording that failed
     --log LOG               read calls from this log or trace (JSON or JSON Lines), and start no
                             server; can be repeated
     --out FILE              the file to write (default: {DEFAULT_TOOLS}, or {DEFAULT_ROWS}); a

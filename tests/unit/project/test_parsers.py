@@ -79,6 +79,7 @@ contract/syntax/toml_positions.py CHILD tomllib
 contract/syntax/yaml_positions.py SIZE yaml
 contract/syntax/yaml_text.py OURS yaml
 contract/templates/client.py SIZE jinja2
+contract/tools/matching.py CHILD jinja2 jsonpath
 contract/templates/environment.py CHILD jinja2
 contract/templates/rendering.py CHILD jinja2
 contract/templates/role_marks.py CHILD jinja2
