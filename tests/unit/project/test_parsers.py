@@ -84,6 +84,7 @@ contract/templates/environment.py CHILD jinja2
 contract/templates/rendering.py CHILD jinja2
 contract/templates/role_marks.py CHILD jinja2
 contract/templates/structure.py SIZE jinja2
+contract/tools/matching.py CHILD jinja2 jsonpath
 gate/calibration/labels.py SIZE csv
 gate/sweep/grid.py OURS yaml
 providers/failures.py OURS email
