@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[3] / "benchmarks" / "error-rates.md"
 
 
 def test_the_promise_holds_and_its_table_stands_on_the_page() -> None:
-    text, broken = bench.table(1, 400)
+    text, broken = bench.table(1, 100)
     assert broken == []
     assert text.count("\n| ") == len(bench.DROPS) + 2 + len(bench.GRADED) + 2
     page = PAGE.read_text("utf-8")
@@ -29,5 +29,5 @@ def test_without_flicker_the_simulation_agrees_with_the_exact_power() -> None:
 
 def test_a_promise_that_is_not_kept_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "visible_drop", lambda *_: 0.01)
-    _, broken = bench.table(1, 200)
+    _, broken = bench.table(1, 50)
     assert len(broken) == len(bench.DROPS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
@@ -79,6 +79,7 @@ def test_no_keyword_of_our_schemas_needs_jsonschema(schema: Mapping[str, Any]) -
 
 
 @pytest.mark.parametrize("kind", sorted(SHAPES))
+@settings(max_examples=5)  # of each kind
 @given(data=st.data())
 def test_no_parameter_of_a_check_passes_that_jsonschema_refuses(
     kind: str, data: st.DataObject
