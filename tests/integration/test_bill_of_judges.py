@@ -175,6 +175,7 @@ def test_a_judge_leaves_the_other_contracts_their_fresh_samples(
     assert judged["verdict"] == "error"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [20, 150])
 @pytest.mark.parametrize("most", [500, 4000])
 def test_the_forecast_is_near_the_bill(
@@ -215,6 +216,7 @@ def forecast_after(
     return found
 
 
+@pytest.mark.long
 def test_no_forecast_holds_a_longer_prompt_than_models_read(
     repository: GitRepository, bank: Bank, tmp_path: Path
 ) -> None:
@@ -229,6 +231,7 @@ def test_no_forecast_holds_a_longer_prompt_than_models_read(
     assert found["expected"]["prompt_tokens"] <= questions * 1_000_000 + beside
 
 
+@pytest.mark.long
 def test_no_more_is_expected_than_the_most(
     repository: GitRepository, bank: Bank, tmp_path: Path
 ) -> None:

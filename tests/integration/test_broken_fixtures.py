@@ -276,6 +276,7 @@ def test_fresh_pairs_are_asked_for_in_batches_until_they_decide(later, asked) ->
     assert fresh <= 2 * sum(asked)
 
 
+@pytest.mark.long
 def test_a_large_suite_has_more_suspects() -> None:
     names = [f"ticket-{number}" for number in range(15)]
     claim = "gate: {claim: fixtures}"
@@ -384,6 +385,7 @@ class Lossy(Desk):
         return await super().complete(request)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("samples", [1, 2, 5])
 def test_answers_that_hard_fixtures_lose_are_asked_for_once_more(samples: int) -> None:
     arms = set()
@@ -404,6 +406,7 @@ def test_what_is_lost_twice_stays_unknown() -> None:
     assert result.calls.failed >= sum(lost) > 0
 
 
+@pytest.mark.long
 def test_a_broken_fixture_whose_answers_were_lost_first_holds_up_the_change() -> None:
     for seed in range(6):
         result, _ = check(Lossy(seed, REFUNDS, rate=1.0))
@@ -519,6 +522,7 @@ def test_what_broke_is_found_in_every_order(number: int) -> None:
         assert set(REFUNDS[:number]) <= {f.id for f in found.fixtures if f.change == "broke"}
 
 
+@pytest.mark.long
 def test_what_was_fixed_counts_in_every_order() -> None:
     for seed in range(4):
         desk = Desk(seed, REFUNDS[:1], fixed=REFUNDS[1:], rate=1.0)
@@ -528,6 +532,7 @@ def test_what_was_fixed_counts_in_every_order() -> None:
         assert set(found.broken.fixtures("fixed")) == set(REFUNDS[1:])
 
 
+@pytest.mark.long
 def test_many_fixtures_that_flicker_do_not_hide_the_one_that_broke() -> None:
     """More of them pass by chance on head and not on base than are sampled again at most."""
     codes = [check(Desk(seed, REFUNDS[:1], rate=0.8), 100, 1)[0].exit_code for seed in range(3)]
@@ -577,6 +582,7 @@ class Forgetful(Desk):
         return answer
 
 
+@pytest.mark.long
 def test_an_answer_lost_on_head_alone_is_no_reason_to_look_away() -> None:
     for seed in "abcd":
         desk = Forgetful(1, REFUNDS[:1], rate=1.0)

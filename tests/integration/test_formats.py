@@ -31,6 +31,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.mark.long
 def test_every_format_is_read_by_somebody_else(repository: GitRepository, out: Path) -> None:
     wanted = ("badge", "codequality", "parquet", "prometheus", "sarif")
     formats = [part for name in wanted for part in ("--format", name)]

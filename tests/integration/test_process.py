@@ -105,6 +105,7 @@ def test_a_change_without_prompts_is_answered_without_what_is_heavy_or_measures(
     assert ran.stdout.splitlines()[-1] == "0 []"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "heavy"),
     [
@@ -132,6 +133,7 @@ def test_a_command_that_only_looks_loads_no_heavy_package(command, heavy, git_re
     assert ran.stdout.splitlines()[-1] == "0 []"
 
 
+@pytest.mark.long
 def test_a_check_with_an_openai_compatible_server_loads_no_litellm(hosted, tmp_path):
     program = (
         "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"

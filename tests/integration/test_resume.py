@@ -139,6 +139,7 @@ def test_a_killed_run_goes_on(
     assert not (out / UNFINISHED).exists()
 
 
+@pytest.mark.long
 def test_nothing_is_asked_twice(proposed: GitRepository, tmp_path: Path) -> None:
     """With every sample drawn, both halves together ask each request once, as one run does."""
     proposed.switch("main")

@@ -151,6 +151,7 @@ def test_judges_are_forecast_without_writing_their_questions_again(
     assert len(written) == 1
 
 
+@pytest.mark.long
 def test_the_cache_leaves_only_the_questions_that_judges_have_not_answered(
     git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
 ) -> None:

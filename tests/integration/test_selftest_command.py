@@ -139,6 +139,7 @@ def night_of(repository: Any, history: Path, out: Path) -> None:
     main(["run", "--repo", str(repository.path), "--history", str(history), "--out", str(out)])
 
 
+@pytest.mark.long
 def test_nights_measure_the_gate_and_reports_say_it(words_repository, tmp_path, capsys) -> None:
     history, out = tmp_path / "runs.jsonl", tmp_path / "out"
     store = FileHistory(history)

@@ -121,6 +121,7 @@ def test_a_prompt_that_no_longer_reaches_the_goal_is_a_regression(
     assert users == (2 + 4) * len(ORDERS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "quoting", ["The assistant says {}", "{}", "<think>The assistant says {}", "```json\n{}\n```"]
 )

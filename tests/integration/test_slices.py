@@ -186,6 +186,7 @@ def test_new_categories_of_head_do_not_make_the_slices_of_base_less_certain() ->
     assert result.exit_code == 1
 
 
+@pytest.mark.long
 def test_sampling_goes_on_until_each_category_is_decided() -> None:
     """All inputs together are soon not worse; twelve refunds take longer to be."""
     desk = Desk(SURE, {**SURE, "refund": 0.75})

@@ -184,6 +184,7 @@ def test_without_a_base_it_stops_when_the_objective_is_decided():
     assert close.calls.made == 500
 
 
+@pytest.mark.long
 def test_one_contract_that_is_decided_stops_no_other():
     class Mixed(Model):
         async def complete(self, request: Request) -> Completion:

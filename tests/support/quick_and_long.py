@@ -1,6 +1,6 @@
 """Of a table of cases, those that `make test` takes; `make test-rest` takes the others.
 
-In `integration/` it takes two cases of each table by itself. Elsewhere, where each case costs much:
+In `integration/` it takes one case of each table by itself. Elsewhere, where each case costs much:
 
     @pytest.mark.parametrize("attack", a_few(ATTACKS), ids=lambda attack: attack.name)
 """
@@ -15,7 +15,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 INTEGRATION = "tests/integration/"
-CASES = 2
+CASES = 1
 TURNS = ("pull_request", "fork_stage")
 
 
@@ -28,8 +28,8 @@ def a_few(cases: Iterable[Any], number: int = 4) -> list[Any]:
 
 
 def mark_long(items: Iterable[pytest.Item]) -> None:
-    """Mark all but two cases of each table in `integration/` as `long`. Each way into the gate
-    keeps two, where `make test` takes all ways."""
+    """Mark all but the first case of each table in `integration/` as `long`. Each way into the
+    gate keeps one, where `make test` takes all ways."""
     tables: dict[object, list[pytest.Item]] = defaultdict(list)
     for item in items:
         call = getattr(item, "callspec", None)

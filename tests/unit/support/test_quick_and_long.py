@@ -64,28 +64,28 @@ def left(*items: Any) -> list[str]:
     return [item.nodeid.rpartition("::")[2] for item in items if not item.marks]
 
 
-def test_two_cases_of_each_table_in_integration_are_quick() -> None:
+def test_one_case_of_each_table_in_integration_is_quick() -> None:
     file = f"{INTEGRATION}test_a.py::test_"
     alone = Item(f"{file}alone")
     del alone.callspec
     table = [Item(f"{file}table[{at}]") for at in range(5)]
     assert left(alone, *table, Item(f"{file}b[0]")) == [
         "test_alone",
-        *cases_of("table", 0, 4),
+        *cases_of("table", 0),
         "test_b[0]",
     ]
     unit = [Item(f"tests/unit/test_a.py::test_a[{at}]") for at in range(5)]
     assert left(*unit) == cases_of("a", *range(5))
 
 
-def test_what_is_long_already_does_not_count_and_each_way_keeps_two() -> None:
+def test_what_is_long_already_does_not_count_and_each_way_keeps_one() -> None:
     file = f"{INTEGRATION}test_a.py::test_a"
     table = [Item(f"{file}[{at}]") for at in range(4)]
-    table[0].marks.add("container")
-    table[3].marks.add("long")
-    assert left(*table) == cases_of("a", 2)
+    table[0].marks.add("long")
+    table[3].marks.add("container")
+    assert left(*table) == cases_of("a", 1)
     ways = [Item(f"{file}[{way}{at}]", run_gate_each_way=way) for way in "xy" for at in range(3)]
-    assert left(*ways) == cases_of("a", "x0", "x2", "y0", "y2")
+    assert left(*ways) == cases_of("a", "x0", "y0")
 
 
 def test_the_ways_through_the_action_share_the_cases_of_a_table() -> None:
