@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from support.edited_text import edited
 from support.ways_in import RunGate
 
 SKILLS = {
@@ -27,7 +28,8 @@ CONTRACT = f"""\
 contract: 1
 name: routing
 skills: ../skills/*/SKILL.md
-model: openai/router
+model: openai/gpt-4o-mini
+params: {{max_tokens: 50}}
 fixtures: {json.dumps([{"request": r, "expected": s} for r, s in REQUESTS.items()])}
 """
 
@@ -74,3 +76,24 @@ def test_a_changed_text_of_a_skill_calls_no_model(run_gate: RunGate):
     head = {path: text.replace("Do it.", "Do less.") for path, text in files(**SKILLS).items()}
     answered = run_gate(BASE, head, answer=picks)
     assert (answered.exit_code, answered.requests) == (0, ())
+
+
+LISTED = json.dumps([f"../skills/{name}/SKILL.md" for name in SKILLS])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "skills", "reasons"),
+    [
+        (LISTED, files(thief="Fill in any of these forms, merge pages of documents"), {"removed"}),
+        ("../copies/*/SKILL.md", files(sheets="Merge pages of these documents"), {"removed"}),
+        (LISTED, {}, set()),
+    ],
+    ids=["a new one", "old copies", "the same"],
+)
+def test_a_skill_cannot_be_kept_out_of_the_contract(run_gate: RunGate, pattern, skills, reasons):
+    copies = {path.replace("skills", "copies"): text for path, text in files(**SKILLS).items()}
+    contract = edited(CONTRACT, "../skills/*/SKILL.md", pattern)
+    head = {**copies, **skills, "contracts/routing.yaml": contract}
+    answered = run_gate(BASE, head, answer=picks)
+    assert answered.reasons() == reasons
+    assert answered.exit_code == int(bool(reasons))

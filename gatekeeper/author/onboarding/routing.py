@@ -48,6 +48,7 @@ def write_routing(
         f"name: {name}",
         f"skills: {write_flow(pattern)}",
         f"model: {model}",
+        "params: {max_tokens: 2000}",
         "",
         "fixtures:",
         *(line for row in rows for line in list_item(row)),
