@@ -28,11 +28,13 @@ from support.native_clients import (
 )
 from support.streamed_answers import chat_events, message_events, response_events, stream
 
+from gatekeeper.contract.calls.calls import next_messages
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.definition import Message, ToolCall
-from gatekeeper.contract.values.trial import Completion, Request, Turn
+from gatekeeper.contract.values.tools import Tools
+from gatekeeper.contract.values.trial import Completion, Request, ToolResult, Turn
 from gatekeeper.providers.models.catalogue import CATALOGUE
-from gatekeeper.providers.native.chat_messages import arguments_of, function_of
+from gatekeeper.providers.native.chat_messages import arguments_of, chat_messages, function_of
 from gatekeeper.sampling.completion_record import completion_record, read_completion
 from gatekeeper.sampling.conversations import join_turns
 from gatekeeper.sampling.stored_text import stored_completion
@@ -248,3 +250,13 @@ def test_thoughts_are_in_no_digest() -> None:
     one, other = (replace(asked(), messages=loop("reasoning_content", text)) for text in ("a", "b"))
     assert request_digest(one) == request_digest(other)
     assert request_digest(one) != request_digest(replace(asked(), messages=SHORT))
+
+
+def test_a_loop_hands_the_thoughts_back() -> None:
+    opaque = json.dumps({"message": {"reasoning_content": "Hm"}, "calls": [{}]})
+    calling = Completion("", tool_calls=(ToolCall("weather", "{}", "abc"),), opaque=opaque)
+    request = replace(asked(OPENAI, **TOOLS), tools=Tools())
+    sent = next_messages(request, [Turn("", calling, (ToolResult("rain"),))])
+    assert sent is not None
+    assert [message.opaque for message in sent[-2:]] == [opaque, None]
+    assert chat_messages(sent, "deepseek")[-2]["reasoning_content"] == "Hm"
