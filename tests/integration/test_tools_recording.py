@@ -153,8 +153,16 @@ def test_any_answer_comes_back_as_it_was(
 ) -> None:
     assert record(answers={"find_order": answer(text, is_error=is_error)}) == 0
     live = models.requests[1]["messages"][-1]["content"]
-    assert live.endswith(text)
+    # Of an error the model is told that it is one.
+    assert live == (f"Error: {text.removeprefix('Error: ')}" if is_error else text)
     assert replayed(repository, tmp_path)[0] == f"A1 done: {live}"
+
+
+def test_what_is_no_text_is_named_in_its_place(repository, models) -> None:
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    text = {"type": "text", "text": "Here:"}
+    assert record(answers={"find_order": {"content": [text, picture]}}) == 0
+    assert {row["returns"] for row in rows()} == {"Here:\n(image, not recorded)"}
 
 
 def test_a_tool_that_may_destroy_something_is_called_only_if_it_is_allowed(

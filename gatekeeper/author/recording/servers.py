@@ -97,7 +97,7 @@ class Live:
         with self._said.as_told(f"answer a call of `{name}`"):
             found = await self._client.call_tool(name, dict(arguments))
         parts = [part.model_dump(mode="json", by_alias=True) for part in found.content]
-        texts = [part.get("text") or f"({part['type']}, not recorded)" for part in parts]
+        texts = [part.get("text", f"({part['type']}, not recorded)") for part in parts]
         return "\n".join(texts), bool(found.is_error)
 
 
