@@ -49,6 +49,27 @@ _PROMPTFOO = Example(
                         {"type": "word-count", "value": {"min": 1, "max": 9}},
                         {"type": "is-sql", "value": {"databaseType": "SQLite"}},
                         {"type": "is-xml", "value": {"requiredElements": ["a"]}},
+                        {"type": "trajectory:tool-used", "value": {"name": "find", "min": 2}},
+                        {"type": "trajectory:tool-used", "value": {"pattern": "get_*"}},
+                        {
+                            "type": "trajectory:tool-sequence",
+                            "value": {"steps": ["find"], "mode": "exact"},
+                        },
+                        {
+                            "type": "trajectory:tool-args-match",
+                            "value": {"name": "find", "args": {"id": 1}, "mode": "exact"},
+                        },
+                        {
+                            "type": "trajectory:tool-args-match",
+                            "value": {
+                                "name": "find",
+                                "arguments": {"id": 2},
+                                "defaults": [1],
+                                "ignore": ["at"],
+                            },
+                        },
+                        {"type": "trajectory:goal-success", "value": {"goal": "found"}},
+                        {"type": "trajectory:step-count", "value": {"type": "tool", "max": 3}},
                         {"type": "llm-rubric", "value": "good", "provider": "openai:gpt-4o"},
                     ],
                 }
