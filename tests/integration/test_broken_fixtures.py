@@ -128,7 +128,7 @@ def test_a_harmless_rewording_passes_and_costs_a_few_calls_more() -> None:
 
 
 def test_a_second_round_is_not_begun_before_the_first_is_judged() -> None:
-    desk = Desk(fixed=["ticket-1"], rate=1.0, slow=9)
+    desk = Desk(rate=1.0, slow=9)
     result, found = check(desk)
     assert found.paired
     assert (result.verdict, found.paired.stopped, found.paired.rounds) == ("pass", "futile", 1)

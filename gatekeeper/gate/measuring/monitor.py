@@ -38,7 +38,7 @@ from gatekeeper.gate.samples.consistency import AnswerComparisons
 from gatekeeper.gate.samples.outcomes import recalled_outcome
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome
-from gatekeeper.stats.paired.futility import FEW
+from gatekeeper.stats.paired.futility import FUTILE_IN_FEW
 from gatekeeper.stats.paired.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
@@ -185,8 +185,9 @@ class EvaluationMonitor:
         """Return whether the trial waits for the end of the round before. Of few rounds, the first
         often tells that no other is needed, and calls under way would be paid for; of many rounds,
         waiting would take longer than it saves."""
-        few = self.comparison is not None and self.evaluation.contract.sampling.samples in FEW
-        return few and self._may_end_early and trial.repetition > self.rounds
+        few = self.evaluation.contract.sampling.samples in FUTILE_IN_FEW
+        compares = few and self.comparison is not None
+        return compares and self._may_end_early and trial.repetition > self.rounds
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample."""

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Differences = NDArray[np.number[Any]]
 
-FUTILE, FUTILE_IN_FEW = 0.07, 0.1
+FUTILE, FUTILE_IN_FEW = 0.07, {1: 0.1, 2: 0.105, 3: 0.1}
 """Sampling is futile if the predictive power is below this times the share of the planned pairs
-that were taken: the fewer there are, the less a prediction knows. The second is the limit with up
-to three rounds, in which fewer predictions are made."""
-FEW = (1, 2, 3)
+that were taken: the fewer there are, the less a prediction knows. The second are the limits of few
+rounds, in which fewer predictions are made. Two rounds end after one that broke as much as it
+fixed, where the power is the level."""
 FIRST_PAIRS = 8
 """How many pairs the first prediction needs."""
 _PARTS = 10
@@ -54,7 +54,7 @@ def is_futile(sampled: Differences, further: Differences, rounds: int, level: fl
     """
     fixtures, done = sampled.shape
     share = (fixtures * done + len(further)) / (fixtures * rounds)
-    limit = FUTILE_IN_FEW if rounds in FEW else FUTILE
+    limit = FUTILE_IN_FEW.get(rounds, FUTILE)
     return bool(predictive_power(sampled, further, rounds, level) < limit * share)
 
 

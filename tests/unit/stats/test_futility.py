@@ -72,12 +72,28 @@ def test_the_power_falls_with_the_level_and_rises_with_the_drop(differences, mor
 
 @pytest.mark.parametrize(
     ("rounds", "power", "ends"),
-    [(10, 0.03, 5), (10, 0.06, 9), (10, 0.071, None), (3, 0.06, 2), (3, 0.1, None), (2, 0.04, 1)],
+    [
+        (10, 0.03, 5),
+        (10, 0.06, 9),
+        (10, 0.071, None),
+        (3, 0.06, 2),
+        (3, 0.1, None),
+        (2, 0.0525, None),
+    ],
 )
 def test_an_early_prediction_ends_sampling_only_if_it_is_surer(monkeypatch, rounds, power, ends):
     monkeypatch.setattr(futility, "predictive_power", lambda *_: power)
     done = [r for r in range(1, rounds) if is_futile(table([[0] * r] * 20), NOTHING, rounds, 0.05)]
     assert done == ([] if ends is None else list(range(ends, rounds)))
+
+
+@pytest.mark.parametrize("fixtures", [8, 20, 40, 300])
+def test_of_two_rounds_the_second_is_futile_if_the_first_broke_as_much_as_it_fixed(fixtures):
+    same, even = table([[0]] * fixtures), table([[1], [-1]] * (fixtures // 2))
+    worse = table([[1], [1], [-1], [0]] * (fixtures // 4))
+    assert is_futile(same, NOTHING, 2, 0.05)
+    assert is_futile(even, NOTHING, 2, 0.05)
+    assert not is_futile(worse, NOTHING, 2, 0.05)
 
 
 def test_with_too_few_pairs_or_with_all_of_them_nothing_is_predicted():
