@@ -312,11 +312,9 @@ class References:
 
     def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:
         try:
-            if kind == "data":
-                return frozenset()  # it names no other file
             if kind == "prompt":
                 return self._read_prompt(PromptReference(path))
-            if path.lower().endswith(SUFFIXES):
+            if kind == "data" or path.lower().endswith(SUFFIXES):  # these name no other file
                 return frozenset() if path in self.revision.entries else None
             text = read_text(self.revision, path)
             if kind == "include":

@@ -111,6 +111,17 @@ def test_words_that_include_nothing_affect_nothing(text: str) -> None:
     assert (found.sound, found.closure) == (True, {"c.yaml", "prompts/p.md"})
 
 
+@pytest.mark.parametrize("key", ["tools", "tool_results"])
+@pytest.mark.parametrize("files", [{}, {"t.json": b"[]"}])
+def test_a_missing_file_of_tools_makes_the_closure_unsound(
+    key: str, files: dict[str, bytes]
+) -> None:
+    text = f"contract: 1\nname: a\nprompt: p.txt\nmodel: m\n{key}: t.json\nfixtures: []\n"
+    contents = {"p.txt": b"{{ x }}", "c.yaml": text.encode(), **files}
+    found = References(MemoryRevision(contents), {}).sketches(["c.yaml"])[0]
+    assert (found.sound, "t.json" in found.closure) == (bool(files), True)
+
+
 def test_a_file_is_looked_into_for_each_thing_it_is_taken_for() -> None:
     """As an include this file names nothing; as fixtures its rows name a schema."""
     rows = "- vars: {x: 1}\n  checks: [{type: json_schema, schema: s.json}]\n"
