@@ -161,8 +161,13 @@ def loop_problems(
     target: Target,
 ) -> Iterator[Problem]:
     """Yield what keeps a tool loop from running: no tool, rows of tools that are not offered,
-    steps, and states that are too large."""
+    steps, and states that are too large. Without a loop, yield what only a loop would use."""
     if tools is None:
+        for fixture in fixtures:
+            if fixture.tool_results or fixture.state is not None:
+                key = "tool_results" if fixture.tool_results else "state"
+                what = f"the fixture `{fixture.id}` has `{key}`, but nothing answers calls of tools"
+                yield document.problem(("fixtures",), what, "add `tool_results` or `unanswered`")
         return
     offered = target.params.get("tools")
     names = {t["function"]["name"] for t in offered} if isinstance(offered, list | tuple) else set()

@@ -217,7 +217,7 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "turns": list(fixture.turns),
         "user": asdict(fixture.user) if fixture.user else None,
         "tool_results": fixture.tool_results and rows_digest(fixture.tool_results),
-        "state": fixture.state,
+        "state": None if fixture.state is None else [fixture.state],
         "files": [list(content) for content in fixture.contents],
     }
     return meaning | {key: value for key, value in optional.items() if value}

@@ -9,6 +9,7 @@ import pytest
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.tools.answers import tools_for
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
@@ -136,6 +137,15 @@ def test_a_fixture_has_rows_of_its_own_first_and_a_state() -> None:
         ({"steps": [{"name": "one", "prompt": "p.md"}]}, "cannot run a tool loop"),
         ({"fixtures": [{**FIXTURE, "state": "x" * 1_000_001}]}, "more than 1,000,000 characters"),
         ({"fixtures": [{**FIXTURE, "tool_results": ["rows.csv"]}]}, "fixtures"),
+        ({"fixtures": [{**FIXTURE, "tool_results": 5}]}, "tool_results"),
+        (
+            {"tool_results": None, "fixtures": [{**FIXTURE, "tool_results": [ROW]}]},
+            "fixture `a` has `tool_results`, but nothing answers .*add `tool_results`",
+        ),
+        (
+            {"tool_results": None, "fixtures": [{**FIXTURE, "state": 0}]},
+            "fixture `a` has `state`, but nothing answers",
+        ),
     ],
 )
 def test_mistakes_are_named_with_the_way_to_fix_them(keys: dict[str, Any], said: str) -> None:
@@ -150,7 +160,11 @@ def test_mistakes_are_named_with_the_way_to_fix_them(keys: dict[str, Any], said:
         ({"tool_results": [ROW, ROW, ROW | {"returns": "more"}]}, ()),
         ({"tool_results": [ROW, ROW | {"returns": "2"}]}, ("row 2 of `find` was changed",)),
         ({"tool_results": [ROW]}, ("row 2 of `find` was removed",)),
-        ({"tool_results": None, "max_steps": None}, ("the tool loop was removed",)),
+        ({"tool_results": [ROW, ROW | {"delay_ms": 1}]}, ("row 2 of `find` was changed",)),
+        (
+            {"tool_results": None, "max_steps": None, "fixtures": [FIXTURE]},
+            ("the tool loop was removed",),
+        ),
         ({"max_steps": 5}, ("max_steps raised from 4 to 5",)),
         ({"max_steps": 3}, ()),
         ({"unanswered": "error"}, ("unanswered changed from fail to error",)),
@@ -175,6 +189,22 @@ def test_what_loosens_a_loop_is_a_weakening(keys: dict[str, Any], said: tuple[st
 
     assert len(found) == len(said)
     assert all(part in text for part, text in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize("key", ["returns", "when"])
+def test_a_row_with_true_in_place_of_1_is_another_row(key: str) -> None:
+    rows = [ROW | {key: {"n": value}} for value in (1, True)]
+    before, now = (load(tool_results=[row]) for row in rows)
+    assert weakenings(before, now) == ("tool_results: the row 1 of `find` was changed",)
+    own = [load(fixtures=[FIXTURE | {"tool_results": [row]}]) for row in rows]
+    assert weakenings(*own) == ("fixture `a`: `tool_results` changed",)
+
+
+@pytest.mark.parametrize("state", [{}, [], 0, False, ""])
+def test_an_empty_state_is_another_contract_than_none(state: Any) -> None:
+    """A patch can add to an empty state alone."""
+    digests = {contract_digest(load(fixtures=[FIXTURE | s])) for s in ({}, {"state": state})}
+    assert len(digests) == 2
 
 
 def test_a_simulator_is_read() -> None:
