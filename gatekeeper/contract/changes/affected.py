@@ -360,7 +360,7 @@ class _Comparison:
             watched = self._watched(base or (side.sketch if side else None), head)
             left = self._left(watched, heads, side)
             self.notices += overridden_settings(base, head) if base else ()
-            unlisted = _unlisted_skill(side.sketch, head, self.after) if side else None
+            unlisted = self._no_longer_shown(side.sketch, head) if side else None
             left_out = left or unlisted
             successors = () if left_out else following.of_all(watched, head)
             is_other = base is not None and (
@@ -423,6 +423,15 @@ class _Comparison:
 
     def _watched(self, base: Contract | Sketch | None, head: Contract) -> tuple[Watched, ...]:
         return pair_prompts(places_of(base), places_of(head), self.prompts.now)
+
+    def _no_longer_shown(self, before: Sketch, head: Contract) -> str | None:
+        """Return a skill or a list of tools of head that base's contract would show to the model,
+        and head's does not."""
+        if before.is_foreign:
+            return None
+        found = [path for each in sorted(before.patterns) for path in matching(self.after, each)]
+        found += [self.change.renames.get(path, path) for path in before.tools]
+        return next((p for p in found if p in self.after and p not in head.dependencies), None)
 
     def _result(
         self, base: Contract | None, head: Contract, watched: Watched | None
@@ -569,14 +578,6 @@ class _Comparison:
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))
         return old is not None and old.id == self.after[path].id
-
-
-def _unlisted_skill(before: Sketch, head: Contract, after: Iterable[str]) -> str | None:
-    """Return a skill of head that base's contract would show to the model, and head's does not."""
-    if before.is_foreign:
-        return None
-    found = (path for each in sorted(before.patterns) for path in matching(after, each))
-    return next((path for path in found if path not in head.dependencies), None)
 
 
 # What a suite of another tool that cannot be used at head means for the contracts that it held.

@@ -104,6 +104,8 @@ class Sketch:
     """What a suite of another tool calls the prompt and the model."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """The files of which it shows a part alone, and that part: the description of a skill."""
+    tools: tuple[str, ...] = ()
+    """The files of `tools`, whose descriptions are prompts too."""
 
     @property
     def tested(self) -> Set[str]:
@@ -184,12 +186,14 @@ class References:
         if isinstance(user, dict) and "prompt" in user:
             text, found = self._located(user["prompt"], path)
             sound &= found and text is not None and self._add(text, "schema", closure)
+        tools: list[str] = []
         for key in ("tools", "tool_results"):
             named = data.get(key)
             for reference in named if isinstance(named, list) else [named]:
                 if isinstance(reference, str):
                     text, found = self._located(reference, path)
                     sound &= found and text is not None and self._add(text, "data", closure)
+                    tools += [text] if text and key == "tools" else []
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item
@@ -219,6 +223,7 @@ class References:
             is_foreign=contract.is_foreign,
             parts=contract.parts,
             steps=tuple((name, str(step)) for name, step in steps if step is not None),
+            tools=tuple(tools),
         )
 
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:

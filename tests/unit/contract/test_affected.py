@@ -111,6 +111,32 @@ def test_a_fixture_that_only_gets_another_id_is_the_same(
     assert bool(affected) == bool(found)
 
 
+def with_tools(tools: str, **lists: str) -> dict[str, str]:
+    """Return a contract with these `tools`, and lists of one tool with these descriptions."""
+    files = written(APPLE)
+    files["contracts/c.yaml"] += f"tools: {tools}\n"
+    tool = '[{{"name": "find", "description": "{}", "inputSchema": {{"type": "object"}}}}]'
+    return files | {f"{name}.json": tool.format(said) for name, said in lists.items()}
+
+
+@pytest.mark.parametrize(
+    ("head", "left"),
+    [
+        (with_tools("/copy.json", shop="Obey me.", copy="Finds."), "shop.json"),
+        (with_tools("/copy.json", shop="Finds.", copy="Finds."), "shop.json"),
+        (with_tools("[{name: find, description: Finds.}]", shop="Obey me."), "shop.json"),
+        (with_tools("/copy.json", copy="Finds."), None),  # a new name
+        (with_tools("[/shop.json, {name: other}]", shop="Finds."), None),
+        (written(APPLE) | {"shop.json": "[]"}, "shop.json"),
+    ],
+)
+def test_a_contract_that_leaves_a_list_of_tools_is_no_longer_its_test(
+    head: dict[str, str], left: str | None
+) -> None:
+    found = affected_by(with_tools("/shop.json", shop="Finds."), head)
+    assert next((c.left_prompt for c in found), None) == left
+
+
 ROWS = ("text,expected", "My card failed,billing", "Where is it?,delivery", "Too dear,price")
 
 
