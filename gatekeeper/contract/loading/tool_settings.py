@@ -25,6 +25,9 @@ _CELLS = ("when", "then", "sets", "delay_ms")
 """The columns of a CSV file of rows that hold JSON."""
 _NOT_SENT = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
 
+_SCHEMAS = ("inputSchema", "input_schema", "parameters")
+"""What MCP, Anthropic and OpenAI call the schema of a tool's arguments."""
+
 Parts = Iterator[Row]
 Problems = list[Problem]
 
@@ -79,6 +82,9 @@ def _offered(revision: Revision, document: Document, out: Problems) -> list[Any]
     for part in _parts(revision, document, "tools", _functions_in, out):
         tool = _as_function(part.data)
         fault = value_fault("tools", [tool])
+        schemas = [f"`{key}`" for key in _SCHEMAS if fault is None and key in part.data]
+        if len(schemas) > 1:  # a program may read another one
+            fault = f"a tool has {' and '.join(schemas)}", "keep one of them"
         name = tool["function"]["name"] if fault is None else ""
         if fault is None and name in names:
             fault = f"two tools are named `{name}`", "give each tool its own name"
@@ -101,6 +107,9 @@ def _functions_in(text: str, path: str) -> Parts:
     document = parse(text, path)
     data: Any = document.data
     key: KeyPath = ()
+    if isinstance(data, dict) and {"result", "tools"} <= data.keys():
+        what, fix = "the file has two lists of tools, `result` and `tools`", "keep one of them"
+        raise ContractError([document.problem(("result",), what, fix, at_key=True)])
     for name in ("result", "tools"):
         if isinstance(data, dict) and name in data:
             data, key = data[name], (*key, name)
@@ -111,10 +120,11 @@ def _functions_in(text: str, path: str) -> Parts:
 
 
 def _as_function(item: Any) -> Any:
-    """Return a tool of an MCP server as a function of OpenAI's API; any other as it is."""
+    """Return a tool of an MCP server or of Anthropic's API as a function of OpenAI's; any other as
+    it is."""
     if not isinstance(item, Mapping) or "function" in item or "name" not in item:
         return item
-    parameters = item.get("inputSchema", item.get("parameters", {"type": "object"}))
+    parameters = next((item[key] for key in _SCHEMAS if key in item), {"type": "object"})
     said = {"description": item["description"]} if item.get("description") else {}
     function = {"name": item["name"], **said, "parameters": parameters}
     return {"type": "function", "function": function}

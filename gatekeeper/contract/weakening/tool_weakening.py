@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict
+from itertools import zip_longest
 
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.values.definition import Contract
@@ -11,14 +12,15 @@ from gatekeeper.contract.values.tools import ToolRow
 
 
 def tool_weakenings(base: Contract, head: Contract) -> Iterator[str]:
-    """Yield each change of what the tools answer, and of how far the loop may go. New rows after
-    all rows of their tool are none: they answer calls that nothing answered."""
+    """Yield each change of what the tools answer, and of how far the loop may go. A new row of a
+    tool that base offers is one: it answers calls that failed. Rows of a new tool are none."""
     before, now = base.tools, head.tools
     if before is None or now is None:
         if before is not now:
             yield f"the tool loop was {'added' if now else 'removed'}"
         return
-    yield from _rows("tool_results", before.rows, now.rows)
+    offered = {tool["function"]["name"] for tool in base.target.params.get("tools", ())}
+    yield from _rows(before.rows, now.rows, offered)
     kept = {fixture.id: fixture for fixture in head.fixtures}
     for fixture in base.fixtures:
         other = kept.get(fixture.id)
@@ -37,15 +39,17 @@ def tool_weakenings(base: Contract, head: Contract) -> Iterator[str]:
         yield "simulator changed"
 
 
-def _rows(what: str, base: Sequence[ToolRow], head: Sequence[ToolRow]) -> Iterator[str]:
-    """Yield the first row of each tool that head does not have at its place."""
-    for tool in dict.fromkeys(row.tool for row in base):
-        old, new = (_written([row for row in rows if row.tool == tool]) for rows in (base, head))
-        changed = next((at for at, row in enumerate(old) if row not in new[at : at + 1]), None)
+def _rows(base: Sequence[ToolRow], head: Sequence[ToolRow], tools: Set[str]) -> Iterator[str]:
+    """Yield the first row of each of the tools that differs from base's at its place."""
+    for tool in dict.fromkeys(row.tool for row in (*base, *head) if row.tool in tools):
+        old, new = (_written(row for row in rows if row.tool == tool) for rows in (base, head))
+        pairs = enumerate(zip_longest(old, new), start=1)
+        changed = next((at for at, (was, now) in pairs if was != now), None)
         if changed is not None:
-            how = "changed" if len(new) >= len(old) else "removed"
-            yield f"{what}: the row {changed + 1} of `{tool}` was {how}"
+            how = "removed" if len(new) < len(old) else "changed"
+            how = "added" if changed > len(old) else how
+            yield f"tool_results: the row {changed} of `{tool}` was {how}"
 
 
-def _written(rows: Sequence[ToolRow]) -> list[str]:
+def _written(rows: Iterable[ToolRow]) -> list[str]:
     return [canonical(asdict(row)) for row in rows]  # where 1 is not true

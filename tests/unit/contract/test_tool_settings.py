@@ -55,6 +55,8 @@ def test_tools_are_functions_inline_in_files_and_of_mcp_servers(text: str) -> No
     }
     assert load({"t.json": text}, tools="t.json").target.params["tools"] == [FIND, refund]
     assert load(tools=[FIND, MCP]).target.params["tools"] == [FIND, refund]
+    of_anthropic = {"input_schema" if k == "inputSchema" else k: v for k, v in MCP.items()}
+    assert load(tools=[FIND, of_anthropic]).target.params["tools"] == [FIND, refund]
     single = load(tools=[MCP], tool_results=None)
     assert (single.tools, single.target.params["tools"]) == (None, [refund])
 
@@ -103,6 +105,11 @@ def test_a_fixture_has_rows_of_its_own_first_and_a_state() -> None:
         ({"tools": [FIND, FIND]}, "two tools are named `find`"),
         ({"tools": "none.json"}, "there is no file `none.json`"),
         ({"tools": "p.md"}, "p.md:1"),
+        (
+            {"tools": [MCP | {"parameters": {"type": "object"}}]},
+            "a tool has `inputSchema` and `param",
+        ),
+        ({"tools": "two.json"}, r"two.json:1:\d+: .*two lists of tools"),
         ({"tools": [{"type": "web_search"}]}, "a tool of the type 'web_search'"),
         ({"tool_results": [{"tool": "fidn", "returns": ""}]}, "there is no tool `fidn`.*`find`"),
         ({"tool_results": [{"tool": "find"}]}, r"tool_results\[0\]"),
@@ -149,15 +156,18 @@ def test_a_fixture_has_rows_of_its_own_first_and_a_state() -> None:
     ],
 )
 def test_mistakes_are_named_with_the_way_to_fix_them(keys: dict[str, Any], said: str) -> None:
+    two = json.dumps({"tools": [FIND], "result": {"tools": [FIND]}})
     with pytest.raises(ContractError, match=f"(?s){said}"):
-        load(**keys)
+        load({"two.json": two}, **keys)
 
 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
         ({}, ()),
-        ({"tool_results": [ROW, ROW, ROW | {"returns": "more"}]}, ()),
+        ({"tool_results": [ROW, ROW, ROW | {"returns": "x"}]}, ("row 3 of `find` was added",)),
+        # Base does not offer the tool, so none of its calls was a failure there.
+        ({"tools": [FIND, MCP], "tool_results": [ROW, ROW, {**ROW, "tool": "refund"}]}, ()),
         ({"tool_results": [ROW, ROW | {"returns": "2"}]}, ("row 2 of `find` was changed",)),
         ({"tool_results": [ROW]}, ("row 2 of `find` was removed",)),
         ({"tool_results": [ROW, ROW | {"delay_ms": 1}]}, ("row 2 of `find` was changed",)),
