@@ -62,26 +62,36 @@ def next_messages(
 ) -> Messages | None:
     """Return the messages that are sent after these answers of the model; None if it was the last
     one. `said` is what a simulated user has written."""
-    call, number, first = request.call, len(turns), request.messages
+    call, number = request.call, len(turns)
     if isinstance(call, Chain) and number:
         texts = (turn.completion.text for turn in turns)
         outputs = dict(zip(call.names, texts, strict=False))
         drafts = call.later[number - 1 : number]
         return next((tuple(_filled(draft, outputs) for draft in step) for step in drafts), None)
+    sent = list(_growing(request, turns, said))
+    return tuple(sent[number]) if number < len(sent) else None
+
+
+def _growing(
+    request: Request, turns: Sequence[Turn], said: Sequence[str]
+) -> Iterator[list[Message]]:
+    """Yield what is sent at first and after each answer of a conversation, up to the last: one list
+    that grows."""
+    call, called = request.call, 0
     later = iter(call.turns if isinstance(call, Conversation) else said)
+    messages = [*request.messages]
     if user_begins(request):
-        first = (*first, *(Message("user", text) for text in islice(later, 1)))
-    messages, called = [*first], 0
+        messages += (Message("user", text) for text in islice(later, 1))
+    yield messages
     for turn in turns:
         if ends_turn(request, turn):
-            messages.append(Message("assistant", turn.completion.text))
             if (text := next(later, None)) is None:
-                return None
-            messages.append(Message("user", text))
+                return
+            messages += Message("assistant", turn.completion.text), Message("user", text)
         else:
             messages += _tool_messages(turn, called)
             called += len(turn.completion.tool_calls)
-    return tuple(messages)
+        yield messages
 
 
 def ends_turn(request: Request, turn: Turn) -> bool:
@@ -135,7 +145,10 @@ def calls_of(request: Request) -> tuple[Request, ...]:
         calling = Turn("", Completion("", tool_calls=(ToolCall("", "{}"),)), (result,))
         steps = request.tools.max_steps
         turns = tuple(turns[0] if n % steps == 0 else calling for n in range(1, most))
-    return tuple(sent_as(request, turns[:number], said) for number in range(most))
+    if isinstance(request.call, Chain):
+        return tuple(sent_as(request, turns[:number], said) for number in range(most))
+    sent = islice(_growing(request, turns, said), most)
+    return tuple(_sent(request, number, tuple(messages)) for number, messages in enumerate(sent))
 
 
 @kept_by_identity
@@ -145,10 +158,13 @@ def _longest_result(rows: tuple[ToolRow, ...]) -> int:
 
 def sent_as(request: Request, turns: Sequence[Turn], said: Sequence[str] = ()) -> Request:
     """Return the request that is sent after these answers."""
-    call, number = request.call, len(turns)
+    return _sent(request, len(turns), next_messages(request, turns, said))
+
+
+def _sent(request: Request, number: int, messages: Messages | None) -> Request:
     # Only the first request of a chain begins like others of the run.
+    call = request.call
     prefix = None if number and isinstance(call, Chain) else request.shared_prefix
-    messages = next_messages(request, turns, said)
     return replace(
         request,
         messages=request.messages if messages is None else messages,

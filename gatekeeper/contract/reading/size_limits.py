@@ -96,13 +96,10 @@ class Tally:
 def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
     """Refuse a run that would take too much memory and time before its first call.
 
-    Each contract comes with the number of its arms; each step of a tool loop counts as a sample.
+    Each contract comes with the number of its arms; each answer of a tool loop counts as a sample.
     Raises ContractError that names the largest.
     """
-    counted = [
-        (c, len(c.fixtures) * c.sampling.samples * arms * (c.tools.max_steps if c.tools else 1))
-        for c, arms in contracts
-    ]
+    counted = [(c, _answers(c) * c.sampling.samples * arms) for c, arms in contracts]
     total = sum(trials for _, trials in counted)
     if total <= MOST_TRIALS:
         return
@@ -116,6 +113,14 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
         f"(now {contract.sampling.samples:,})"
     )
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])
+
+
+def _answers(contract: Contract) -> int:
+    """Return how many answers one sample of each fixture takes at most."""
+    if contract.tools is None:
+        return len(contract.fixtures)
+    rounds = (f.user.max_turns if f.user else 1 + len(f.turns) for f in contract.fixtures)
+    return contract.tools.max_steps * sum(rounds)
 
 
 class QuestionTally:

@@ -30,12 +30,26 @@ from gatekeeper.contract.values.definition import (
     SimulatedUser,
     Target,
 )
+from gatekeeper.contract.values.tools import Tools
 from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix, Turn
 
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["{{ a }}", "{% if a %}", "(output)", "a", "{{ word }}", "((output))a;"]
 )
 FIRST = (Message("system", "Be brief."), Message("user", "one"))
+
+
+def test_the_requests_of_a_long_loop_share_their_messages() -> None:
+    """So that a forecast of many turns with many steps takes neither long nor much memory."""
+    call = Conversation(("two", "three"))
+    loop = Request("m", FIRST, {}, None, 0, call=call, tools=Tools(max_steps=4))
+    calls = calls_of(loop)
+    assert [len(made.messages) for made in calls] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24]
+    assert all(
+        message is other
+        for earlier in calls
+        for message, other in zip(earlier.messages, calls[-1].messages, strict=False)
+    )
 
 
 def said(*texts: str) -> list[Turn]:

@@ -160,6 +160,9 @@ def test_trials_of_a_run_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     require_few_trials([(looped, 1)])
     with pytest.raises(ContractError):
         require_few_trials([(looped, 2)])
+    talking = tuple(replace(fixture, turns=("And?",)) for fixture in contract.fixtures)
+    with pytest.raises(ContractError):
+        require_few_trials([(replace(looped, fixtures=talking), 1)])
     for counted in ([(contract, 3)], [(contract, 2), (contract, 1)]):
         with pytest.raises(ContractError) as caught:
             require_few_trials(counted)
