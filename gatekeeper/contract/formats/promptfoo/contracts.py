@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ from gatekeeper.contract.formats.promptfoo.assertions import Translation, distin
 from gatekeeper.contract.formats.promptfoo.cases import Case, category_of, read_cases
 from gatekeeper.contract.formats.promptfoo.javascript import Transform, read_transform
 from gatekeeper.contract.formats.promptfoo.keys import note_keys, referred_keys
+from gatekeeper.contract.formats.promptfoo.pictures import is_used, picture_choices
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import (
     ProviderEntry,
@@ -171,6 +174,7 @@ class _Fixture:
     case: Case
     variables: Mapping[str, Any]
     label: str | None
+    files: Sequence[str] = ()
 
 
 @dataclass
@@ -249,12 +253,35 @@ class ContractWriter:
         expansion = case.option("disableVarExpansion")
         multiply = expansion is None or expansion.value is not True
         variables = case.variables(self.sources)
+        files = self._pictures(case, variables, multiply=multiply)
         found = combinations(
             self.sources, case.node, variables, multiply=multiply, in_json=self.prompt.is_json
         )
+        if len(files) * len(found) > MOST_FIXTURES:
+            what = f"the lists in `vars` make more than {MOST_FIXTURES:,} tests"
+            raise case.node.problem(what, "shorten the lists in `vars`")
         description = case.node.get("description")
         label = " ".join(description.split())[:_LONGEST_ID] if isinstance(description, str) else ""
-        return [_Fixture(case, v, label if label.isprintable() else None) for v in found]
+        label = label if label.isprintable() else ""
+        return [_Fixture(case, v, label or None, own) for own in files for v in found]
+
+    def _pictures(
+        self, case: Case, variables: dict[str, Node], *, multiply: bool
+    ) -> list[tuple[str, ...]]:
+        """Take the pictures that the prompt sends out of the variables, and return the paths of
+        each fixture's, in order. Raises CannotRunError, and ContractError if no file matches."""
+        names = self.prompt.pictures
+        written = [variables.pop(name, case.node.child("vars")) for name in names]
+        rest = [*variables.values(), *case.default_asserts(), *case.asserts()] if names else []
+        for node in rest:
+            if is_used(node.value, names):
+                why = "it reads a picture as text; a picture can only be sent"
+                raise node.cannot_run(str(node.get("type") or "vars"), why)
+        choices = [picture_choices(self.sources, node, multiply=multiply) for node in written]
+        if math.prod(map(len, choices)) > MOST_FIXTURES:
+            what = f"the lists in `vars` make more than {MOST_FIXTURES:,} tests"
+            raise case.node.problem(what, "shorten the lists in `vars`")
+        return [*itertools.product(*choices)]
 
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""
@@ -395,6 +422,8 @@ class ContractWriter:
         if fixture.label:
             row["id"] = take_name(fixture.label, taken)
         row["vars"] = dict(fixture.variables)
+        if fixture.files:
+            row["files"] = [*fixture.files]
         if _EXPECTED in fixture.variables:
             # A check reads this name from the fixture itself.
             row[_EXPECTED] = fixture.variables[_EXPECTED]

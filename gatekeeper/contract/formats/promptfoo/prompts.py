@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import nothing_runs
+from gatekeeper.contract.formats.promptfoo.pictures import read_pictured
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program, is_remote
 from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
@@ -41,6 +42,8 @@ class PromptEntry:
     config: Node | None = None
     text: str = ""
     made: Prompt | None = None
+    pictures: tuple[str, ...] = ()
+    """The variables that hold pictures, in the order in which these are sent."""
 
     @property
     def is_json(self) -> bool:
@@ -144,8 +147,10 @@ def _entries(
         index = next((part for part in text_node.key if isinstance(part, int)), 0)
         own = str(label or own_id or raw)
         short = str(label or own_id or f"prompt-{index + 1}")
-        made = _chat_at(sources, text_node, raw) if _CHAT.match(raw) else None
-        yield PromptEntry(node, f"{name}#{key}", own, own_id, short, config, raw, made)
+        entry = PromptEntry(node, f"{name}#{key}", own, own_id, short, config, raw)
+        path = text_node.document.path
+        whole = sources.text(node, f"/{path}")[1]
+        yield _sent(entry, path, whole, raw, text_node.line, kept=_CHAT.match(raw) is None)
         return
     for path in sources.find(node, raw):
         plain = path.removeprefix("/")
@@ -160,14 +165,21 @@ def _entries(
         if plain.lower().endswith(".txt"):
             yield from _parts_of(entry, plain, text)
         else:
-            kept = (text.endswith("\n") and not entry.is_json) or _CHAT.match(text)
-            yield replace(entry, made=_made(plain, text, text)) if kept else entry
+            ends = text.endswith("\n") and not entry.is_json
+            yield _sent(entry, plain, text, text, kept=not (ends or _CHAT.match(text)))
 
 
-def _chat_at(sources: Sources, node: Node, raw: str) -> Prompt:
-    """Return the chat in YAML that is written at the node. Raises ContractError."""
-    path = node.document.path
-    return _made(path, sources.text(node, f"/{path}")[1], raw, node.line)
+def _sent(
+    entry: PromptEntry, path: str, text: str, content: str, line: int = 1, *, kept: bool = False
+) -> PromptEntry:
+    """Return the entry with the prompt that is sent as the content, from its line of the file's
+    text: without its pictures, and as it is if it has none and is `kept`. Raises ContractError."""
+    pictured = read_pictured(content, path, text, line)
+    if pictured is None:
+        return entry if kept else replace(entry, made=_made(path, text, content, line))
+    messages, names = pictured
+    made = in_jinja(Prompt(path, messages, text), "nunjucks")
+    return replace(entry, made=made, pictures=names)
 
 
 def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]:
@@ -185,8 +197,8 @@ def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]
             start += 1
         content = "\n".join(lines[start:end]).strip()
         if content:
-            made = _made(path, text, content, start + 1)
-            yield replace(entry, label=f"{entry.label}: {content}", text=content, made=made)
+            part = replace(entry, label=f"{entry.label}: {content}", text=content)
+            yield _sent(part, path, text, content, start + 1)
         start = end + 1
 
 
