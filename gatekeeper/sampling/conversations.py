@@ -59,6 +59,10 @@ class SharedAnswers:
         self._answers: Once[_Key, Completion] = Once()
         for index, completion in known.items():
             for number, turn in enumerate(completion.turns):
+                # An answer that was cut, or kept without what its provider wants back with the
+                # calls, cannot be gone on from.
+                if turn.completion.cut or turn.completion.tool_calls:
+                    continue
                 key = _key(trials[index], trials[index].request, turn.request, number)
                 self._answers.known.setdefault(key, turn.completion)
 

@@ -9,7 +9,8 @@ import pytest
 from support.fake_client import FakeClient, run, trial
 
 from gatekeeper.contract.values.call import Chain, Draft, Output
-from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.definition import Message, ToolCall
+from gatekeeper.contract.values.tools import ToolAnswer, ToolRow, Tools
 from gatekeeper.contract.values.trial import Arm, Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests
@@ -80,6 +81,40 @@ def test_the_answers_of_an_earlier_run_are_gone_on_from(known: Arm) -> None:
     run(trials, client, known={place: answered})
     assert len(client.said) == 1
     assert client.said[0].endswith(" <1>")
+
+
+def test_a_cut_answer_of_an_earlier_run_is_not_gone_on_from() -> None:
+    trials = [chain("base", "two "), chain("head", "three ")]
+    answered = run(trials, Counting(size=2 * MOST_CHARACTERS)).samples[0].completion
+    assert answered is not None
+    client = Counting(size=MOST_CHARACTERS // 2)
+    run(trials, client, known={0: answered})
+    assert client.said == ["one", f"three <1>{'x' * (MOST_CHARACTERS // 2)}"]
+
+
+def test_an_answer_kept_without_its_thoughts_is_not_gone_on_from() -> None:
+    """The provider refuses the next request of a tool loop without the thoughts of its calls."""
+    made = trial(0)
+    trials = [
+        replace(made, request=replace(made.request, tools=Tools((ToolRow("t", (answer,)),))))
+        for answer in (ToolAnswer("1"), ToolAnswer("2"))
+    ]
+    thoughts = '{"message":{"thoughts":"signed"},"calls":[{}]}'
+    handed_back = []
+
+    class Thinking(FakeClient):
+        async def complete(self, request: Request) -> Completion:
+            handed_back.extend(m.opaque for m in request.messages if m.calls)
+            if handed_back:
+                return Completion("Done.")
+            return Completion("", tool_calls=(ToolCall("t", "{}"),), opaque=thoughts)
+
+    client = Thinking(lambda _: Completion(""))
+    answered = run(trials[:1], client).samples[0].completion
+    assert answered is not None
+    handed_back.clear()
+    run(trials, client, known={0: answered})
+    assert handed_back == [thoughts]
 
 
 def test_a_call_with_too_much_text_inserted_is_not_made() -> None:
