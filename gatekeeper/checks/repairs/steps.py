@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gatekeeper.checks.reading.output import NotJson, parse_json, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json
 from gatekeeper.checks.repairs.extract_json import extract_json
 from gatekeeper.checks.repairs.letter_case import lowercase, lowercase_fields
 from gatekeeper.checks.repairs.loose_json import json_loose_parse
 from gatekeeper.checks.repairs.markdown_fences import strip_markdown_fences
+from gatekeeper.contract.reading.same_json import same_json
 from gatekeeper.contract.reading.thoughts import without_thoughts
 from gatekeeper.contract.values.definition import RepairMode, RepairPolicy
 from gatekeeper.contract.values.trial import AppliedRepair, Meaning

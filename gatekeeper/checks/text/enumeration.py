@@ -29,9 +29,9 @@ from gatekeeper.checks.reading.output import (
     normaliser,
     on_output,
     quote,
-    same_json,
     shorten,
 )
+from gatekeeper.contract.reading.same_json import same_json
 
 _SHOWN_VALUES = 200
 

@@ -30,9 +30,10 @@ from gatekeeper.checks.check import (
     parameters,
     require_range,
 )
-from gatekeeper.checks.reading.output import NotJson, parse_json, quote, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json, quote
 from gatekeeper.checks.values import json_schema
 from gatekeeper.contract.calls.trajectory import trajectory
+from gatekeeper.contract.reading.same_json import same_json
 from gatekeeper.contract.values.definition import ToolCall
 from gatekeeper.contract.values.trial import Completion, Sample
 

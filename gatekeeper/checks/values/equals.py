@@ -31,8 +31,8 @@ from gatekeeper.checks.reading.output import (
     on_output,
     parse_json,
     quote,
-    same_json,
 )
+from gatekeeper.contract.reading.same_json import same_json
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

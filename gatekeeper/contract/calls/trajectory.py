@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gatekeeper.contract.values.definition import ToolCall
-from gatekeeper.contract.values.tools import MOST_CALLS
+from gatekeeper.contract.values.tools import MOST_CALLS, offered
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
     Completion,
@@ -71,8 +71,7 @@ def why_unfinished(sample: Sample) -> str | None:
     found = trajectory(sample)
     if found.ended == "unanswered":
         call = next(c.call for c in reversed(found.calls) if c.result and _is_no_row(c.result))
-        offered = sample.trial.request.params.get("tools", ())
-        if not any(tool["function"]["name"] == call.name for tool in offered):
+        if not any(tool["name"] == call.name for tool in offered(sample.trial.request.params)):
             return f"The model called {shown_call(call)}, but `tools` has no such tool."
         return f"No row answers {shown_call(call)}. Add one to `tool_results`: {row_for(call)}"
     last = found.answers[-1]

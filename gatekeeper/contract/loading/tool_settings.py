@@ -16,7 +16,7 @@ from gatekeeper.contract.tools.matching import MOST_STATE
 from gatekeeper.contract.tools.rows import MOST_ROWS, rows_of
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Fixture, Target
-from gatekeeper.contract.values.tools import Simulator, Tools
+from gatekeeper.contract.values.tools import Simulator, Tools, offered
 from gatekeeper.errors import ContractError, Problem
 
 MOST_TOOLS = 500
@@ -179,8 +179,7 @@ def loop_problems(
                 what = f"the fixture `{fixture.id}` has `{key}`, but nothing answers calls of tools"
                 yield document.problem(("fixtures",), what, "add `tool_results` or `unanswered`")
         return
-    offered = target.params.get("tools")
-    names = {t["function"]["name"] for t in offered} if isinstance(offered, list | tuple) else set()
+    names = {function["name"] for function in offered(target.params)}
     if not names:
         what = "the contract says what tools answer, but offers the model no tool"
         yield document.problem((), what, "name the tools in `tools`")

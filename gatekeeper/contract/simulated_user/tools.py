@@ -16,7 +16,7 @@ from gatekeeper.contract.reading.data_blocks import data_message
 from gatekeeper.contract.reading.json_answer import Unreadable
 from gatekeeper.contract.tools.matching import MOST_RESULT
 from gatekeeper.contract.values.definition import Message, ToolCall
-from gatekeeper.contract.values.tools import Simulator, ToolRow, Tools
+from gatekeeper.contract.values.tools import Simulator, ToolRow, Tools, offered
 from gatekeeper.contract.values.trial import Completion, Request, ToolResult
 
 _MOST_TOKENS = 1024
@@ -49,8 +49,8 @@ def tool_question(
 ) -> Request:
     """Return what the simulator is asked about a call: the same for both arms, unless the tool, its
     rows or the state differ. `asked` has the `state` and the `repetition`."""
-    offered = (t["function"] for t in params.get("tools", ()) if isinstance(t, Mapping))
-    function = next((f for f in offered if f["name"] == call.name), {"name": call.name})
+    known = (function for function in offered(params) if function["name"] == call.name)
+    function = next(known, {"name": call.name})
     texts = {
         "tool": json.dumps(function, ensure_ascii=False),
         "known answers": "\n".join(_known(tools.rows, call.name)),

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
+from gatekeeper.contract.reading.same_json import same_json
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.plain import is_plain, is_template
 from gatekeeper.contract.templates.value_faults import ValueFault
@@ -113,19 +114,10 @@ def _matches(
     for kind, wanted in when.items():
         if kind == "equals":
             wanted = render(wanted)
-            return all(name in args and equal(args[name], wanted[name]) for name in wanted)
+            return all(name in args and same_json(args[name], wanted[name]) for name in wanted)
         with within(MOST_SECONDS):
             return _condition(kind, json.dumps(wanted))(args)
     return True
-
-
-def equal(value: Any, other: Any) -> bool:
-    """Return whether two values are equal in JSON, where 1 is not true."""
-    if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(equal(value[k], other[k]) for k in value)
-    if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(equal, value, other))
-    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,11 @@ MOST_CALLS = 64
 """The most tool calls of one answer that are answered."""
 
 
+def offered(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the functions that the parameters of a request offer the model."""
+    return [tool["function"] for tool in params.get("tools") or ()]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """What a tool answers: JSON or text in `value`, or the text of an error. Texts may be

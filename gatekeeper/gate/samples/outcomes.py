@@ -18,6 +18,7 @@ from gatekeeper.contract.meaning.digests import (
     request_digest,
 )
 from gatekeeper.contract.values.definition import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.values.tools import offered
 from gatekeeper.contract.values.trial import Arm, KeptOutcome, Outcome, Request, Sample, Trial
 from gatekeeper.gate.results.parts import (
     FixtureChange,
@@ -232,12 +233,10 @@ def arm_result(
 
 def _tools_text(params: Mapping[str, Any]) -> str:
     """Return the tools that the model is offered as Markdown, a section for each."""
-    tools = params.get("tools")
-    functions = [t["function"] for t in tools] if isinstance(tools, list | tuple) else []
     return "\n".join(
         f"# {f['name']}\n{f.get('description', '')}\n"
         f"{json.dumps(f.get('parameters', {}), indent=2, ensure_ascii=False)}"
-        for f in functions
+        for f in offered(params)
     )
 
 

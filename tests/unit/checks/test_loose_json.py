@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.reading.output import NotJson, parse_json, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json
 from gatekeeper.checks.repairs.letter_case import lowercase_fields
 from gatekeeper.checks.repairs.loose_json import MOST_CHARACTERS, json_loose_parse
+from gatekeeper.contract.reading.same_json import same_json
 
 SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.text(max_size=8)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

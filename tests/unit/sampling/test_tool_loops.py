@@ -85,6 +85,7 @@ def ran(model: Model, *rows: ToolRow, **fields: Any) -> Trajectory:
         ({"equals": {"id": 1}}, {"id": 1, "other": 2}, True),
         ({"equals": {"id": 1}}, {"id": True}, False),
         ({"equals": {"id": 1}}, {}, False),
+        ({"equals": {"id": "caf\u00e9"}}, {"id": "cafe\u0301"}, True),
         ({"equals": {"at": {"x": [1, 2]}}}, {"at": {"x": [1, 2]}}, True),
         ({"equals": {"id": "{{ order }}"}}, {"id": "A7"}, True),
         ({"equals": {"id": "{{ order | replace('A', 'B') }}"}}, {"id": "B7"}, True),

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import PASSED, Files, ParameterError
-from gatekeeper.checks.reading.output import normaliser, parse_json, quote, same_json, shorten
+from gatekeeper.checks.reading.output import normaliser, parse_json, quote, shorten
 from gatekeeper.checks.reading.pattern import TIMEOUTS_ALLOWED
 from gatekeeper.checks.registry import CHECKS
+from gatekeeper.contract.reading.same_json import same_json
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 JSON = st.recursive(

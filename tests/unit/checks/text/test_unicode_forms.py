@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.reading.alike import unseen_difference
-from gatekeeper.checks.reading.output import same_json
+from gatekeeper.contract.reading.same_json import same_json
 
 CAFE, DECOMPOSED = "Caf\u00e9 cr\u00e8me", normalize("NFD", "Caf\u00e9 cr\u00e8me")
 COMPARING = [
