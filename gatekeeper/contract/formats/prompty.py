@@ -13,7 +13,12 @@ from dataclasses import replace
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, name_of_contract
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    NothingToRunError,
+    name_of_contract,
+)
 from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys, root_of
 from gatekeeper.contract.formats.rows import contract_of
 from gatekeeper.contract.prompts.kinds import without_template_suffix
@@ -23,6 +28,7 @@ from gatekeeper.contract.values.definition import NotRun, Prompt
 
 _FILE = re.compile(r"\$\{file:([^{}]+)\}")
 _SAMPLES = ("sample", "example")
+_FILE_KINDS = ("image", "audio", "file")
 _MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
 _OF_PROPERTY = "name kind type items properties enumValues"
@@ -56,6 +62,7 @@ def recognises(path: str, data: object) -> bool:
 def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the file to one contract. Raises ContractError."""
     root, prompt = _with_files(files, root)
+    _require_texts(root)
     path = root.document.path
     params = {**(prompt.params if prompt else {}), **_response_format(root)}
     at = root.child("outputs" if "outputs" in root.mapping else "model")
@@ -95,6 +102,17 @@ def _with_files(files: SuiteFiles, root: Node) -> tuple[Node, Prompt | None]:
         written = rf"(?P<mark>[\"']?){re.escape(f'${{file:{reference}}}')}(?P=mark)"
         text = value.join(re.split(written, text)[::2])  # without the marks between
     return root_of(front_matter_document(text, path)), parse_prompt(text, path)
+
+
+def _require_texts(root: Node) -> None:
+    """Raise NothingToRunError for an input that Prompty sends as a file, which would be missing."""
+    for place, name, kind in _values_of_inputs(root.get("inputs"), ("kind",)):
+        if kind in _FILE_KINDS:
+            what = (
+                f"the input `{name[:100]}` is of the kind `{kind}`, which gatekeeper does not send"
+            )
+            fix = "write a contract for the prompt, and name the file in `files` of its fixtures"
+            raise NothingToRunError(root.child("inputs", *place).problem(what, fix).problems)
 
 
 def _texts(node: Node) -> Iterator[Node]:

@@ -234,3 +234,16 @@ def test_a_change_of_the_file_affects_the_contract() -> None:
     other = [{"type": "function", "function": {"name": "seek", "parameters": {"type": "object"}}}]
     affected = changed(base, {"evals/tools.json": json.dumps(other)})
     assert [one.path for one in affected.contracts] == ["evals/a.prompty"]
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "file"])
+@pytest.mark.parametrize("form", ["- {{name: photo, {}}}", "photo: {{{}}}"])
+def test_an_input_that_is_a_file_is_refused_and_not_sent_as_text(kind: str, form: str) -> None:
+    photo = form.format(f"kind: {kind}, sample: a.png")
+    text = edited(PROMPTY, "sample:\n", f"inputs:\n  {photo}\nsample:\n")
+    with pytest.raises(ContractError) as raised:
+        loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
+    (problem,) = raised.value.problems
+    assert (problem.path, problem.line) == ("evals/basic.prompty", 8)
+    assert f"`photo` is of the kind `{kind}`" in problem.what
+    assert "`files`" in problem.fix
