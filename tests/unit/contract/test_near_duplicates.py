@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.edited_text import edited
@@ -10,6 +12,7 @@ from support.edited_text import edited
 from gatekeeper.contract.fixtures.near_duplicates import near_duplicate_warning, near_duplicates
 from gatekeeper.contract.values.clusters import clusters_of, count_as_one
 from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.contract.values.tools import ToolAnswer, ToolRow
 
 LETTER = "I ordered a kettle on 3 May and it has not arrived, please tell me where it is"
 OTHER = "The invoice of last month has the wrong address on it, can you send a new one to me"
@@ -34,6 +37,14 @@ def test_unlike_and_short_inputs_are_none():
     assert near_duplicates(fixtures(a=LETTER, b=OTHER, c="great phone", d="great phones"), {}) == []
     same_words = " ".join(sorted(LETTER.split()))
     assert near_duplicates(fixtures(a=LETTER, b=same_words), {}) == []
+
+
+@pytest.mark.parametrize(
+    "own", [{"state": {"paid": True}}, {"tool_results": (ToolRow("pay", (ToolAnswer("no"),)),)}]
+)
+def test_equal_texts_with_other_states_or_answers_of_tools_are_none(own: dict[str, Any]):
+    found = fixtures(a=LETTER, b=LETTER + "!", c=LETTER + "?")
+    assert near_duplicates([*found[:2], replace(found[2], **own)], {}) == [("a", "b")]
 
 
 def test_what_counts_as_one_already_is_no_group():
