@@ -16,7 +16,7 @@ from gatekeeper.contract.tools.matching import MOST_STATE
 from gatekeeper.contract.tools.rows import MOST_ROWS, rows_of
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Fixture, Target
-from gatekeeper.contract.values.tools import Simulator, Tools, offered
+from gatekeeper.contract.values.tools import Simulator, Tools, as_function, offered
 from gatekeeper.errors import ContractError, Problem
 
 MOST_TOOLS = 500
@@ -80,7 +80,7 @@ def _offered(revision: Revision, document: Document, out: Problems) -> list[Any]
     found: list[Any] = []
     names: set[str] = set()
     for part in _parts(revision, document, "tools", _functions_in, out):
-        tool = _as_function(part.data)
+        tool = as_function(part.data)
         fault = value_fault("tools", [tool])
         schemas = [f"`{key}`" for key in _SCHEMAS if fault is None and key in part.data]
         if len(schemas) > 1:  # a program may read another one
@@ -117,17 +117,6 @@ def _functions_in(text: str, path: str) -> Parts:
         what, fix = "the file has no list of tools", "write a list of functions, or {tools: […]}"
         raise ContractError([document.problem(key, what, fix)])
     yield from (Row(document, (*key, at), item) for at, item in enumerate(data))
-
-
-def _as_function(item: Any) -> Any:
-    """Return a tool of an MCP server or of Anthropic's API as a function of OpenAI's; any other as
-    it is."""
-    if not isinstance(item, Mapping) or "function" in item or "name" not in item:
-        return item
-    parameters = next((item[key] for key in _SCHEMAS if key in item), {"type": "object"})
-    said = {"description": item["description"]} if item.get("description") else {}
-    function = {"name": item["name"], **said, "parameters": parameters}
-    return {"type": "function", "function": function}
 
 
 def read_loop(revision: Revision, document: Document, out: Problems) -> Tools | None:

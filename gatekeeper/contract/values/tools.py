@@ -19,6 +19,20 @@ def offered(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [tool["function"] for tool in params.get("tools") or ()]
 
 
+def as_function(tool: Any) -> Any:
+    """Return a tool in the form of MCP, of Anthropic or of OpenAI's Responses as a function of Chat
+    Completions; anything else as it is, such as a tool that the provider runs."""
+    if not isinstance(tool, Mapping) or "function" in tool or "name" not in tool:
+        return tool
+    if tool.get("type", "function") not in ("function", "custom"):
+        return tool
+    function = {name: tool[name] for name in ("name", "description") if tool.get(name)}
+    for key in ("inputSchema", "input_schema", "parameters"):
+        if tool.get(key) is not None:
+            function.setdefault("parameters", tool[key])
+    return {"type": "function", "function": function}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """What a tool answers: JSON or text in `value`, or the text of an error. Texts may be

@@ -18,7 +18,8 @@ from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}
-MCP = {"name": "refund", "description": "Pays.", "inputSchema": {"type": "object"}, "title": "x"}
+SCHEMA = {"type": "object", "required": ["id"]}
+MCP = {"name": "refund", "description": "Pays.", "inputSchema": SCHEMA, "title": "x"}
 ROW = {"tool": "find", "returns": "ok"}
 FIXTURE = {"id": "a", "vars": {"x": "1"}}
 
@@ -51,12 +52,14 @@ def load(files: dict[str, str] | None = None, **keys: Any) -> Contract:
 def test_tools_are_functions_inline_in_files_and_of_mcp_servers(text: str) -> None:
     refund = {
         "type": "function",
-        "function": {"name": "refund", "description": "Pays.", "parameters": {"type": "object"}},
+        "function": {"name": "refund", "description": "Pays.", "parameters": SCHEMA},
     }
     assert load({"t.json": text}, tools="t.json").target.params["tools"] == [FIND, refund]
     assert load(tools=[FIND, MCP]).target.params["tools"] == [FIND, refund]
     of_anthropic = {"input_schema" if k == "inputSchema" else k: v for k, v in MCP.items()}
     assert load(tools=[FIND, of_anthropic]).target.params["tools"] == [FIND, refund]
+    anthropic = {"name": "refund", "description": "Pays.", "input_schema": SCHEMA}
+    assert load(tools=[FIND, anthropic]).target.params["tools"] == [FIND, refund]
     single = load(tools=[MCP], tool_results=None)
     assert (single.tools, single.target.params["tools"]) == (None, [refund])
 
@@ -111,6 +114,7 @@ def test_a_fixture_has_rows_of_its_own_first_and_a_state() -> None:
         ),
         ({"tools": "two.json"}, r"two.json:1:\d+: .*two lists of tools"),
         ({"tools": [{"type": "web_search"}]}, "a tool of the type 'web_search'"),
+        ({"tools": [{"type": "bash_20250124", "name": "bash"}]}, "of the type 'bash_20250124'"),
         ({"tool_results": [{"tool": "fidn", "returns": ""}]}, "there is no tool `fidn`.*`find`"),
         ({"tool_results": [{"tool": "find"}]}, r"tool_results\[0\]"),
         ({"tool_results": [ROW | {"error": "x"}]}, "both `returns` and `error`"),

@@ -17,6 +17,7 @@ from gatekeeper.contract.formats.promptfoo.variables import has_template
 from gatekeeper.contract.formats.reader import CannotRunError, Node, keys, meant
 from gatekeeper.contract.reading.model_traits import is_agent, name_fault, refuses_sampling, thinks
 from gatekeeper.contract.values.definition import NotRun
+from gatekeeper.contract.values.tools import as_function
 from gatekeeper.contract.values.unique_name import take_name
 
 _NAMED_ALIKE = "cerebras deepseek github groq hyperbolic mistral openrouter perplexity xai"
@@ -343,20 +344,14 @@ def _lower_types(schema: Any) -> Any:
 
 
 def _as_function(node: Node, tool: Any) -> Any:
-    """Return a tool in OpenAI's form, which is sent to every provider. Anthropic's has the name
-    and the schema of its input side by side. Raises CannotRunError for any other kind of tool."""
+    """Return a tool in OpenAI's form, which is sent to every provider. Raises CannotRunError for
+    a tool that the provider runs."""
     if not isinstance(tool, dict):
         return tool
     kind = tool.get("type", "function" if {"name", "function"} & set(tool) else None)
     if kind not in ("function", "custom"):
         raise _run_by_provider(node, str(kind or next(iter(tool), "a tool without a name")))
-    if "function" in tool or "name" not in tool:
-        return tool
-    function = {name: tool[name] for name in ("name", "description") if name in tool}
-    schema = tool.get("input_schema", tool.get("inputSchema", tool.get("parameters")))
-    if schema is not None:
-        function["parameters"] = schema
-    return {"type": "function", "function": function}
+    return as_function(tool)
 
 
 def tools_of(entry: ProviderEntry, prompt: PromptEntry) -> Any:
