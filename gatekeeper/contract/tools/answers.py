@@ -94,6 +94,7 @@ class Toolbox:
             raise RowFault(f"the rows of `tool_results`: {answers.overrun}")
         found: dict[str, Any] = answers.responses[0]
         if "fault" in found:
+            _overruns[key] += found["is_slow"]
             raise RowFault(found["fault"])
         return found
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from gatekeeper.contract.calls.trajectory import Trajectory, trajectory, why_unfinished
-from gatekeeper.contract.tools import answers
+from gatekeeper.contract.tools import answers, worker
 from gatekeeper.contract.values.call import SINGLE, Call, Conversation
 from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
 from gatekeeper.contract.values.tools import MOST_CALLS, Simulator, ToolAnswer, ToolRow, Tools
@@ -319,16 +320,34 @@ def test_hostile_rows_are_failed_calls_within_limits(hostile: ToolRow, said: str
         run(Model(calls(args), "never asked"), hostile, state={"a": {}, "l": ["x" * 1000]})
 
 
-def test_rows_that_take_too_long_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+SLOW_FAULT = {"fault": "the text would be too long", "is_slow": True}
+ANSWERS = answers.Answers([], "it takes too much time"), answers.Answers([SLOW_FAULT], None)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_rows_that_take_too_long_are_given_up(
+    answer: answers.Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     class Slow:
         def ask(self, request: Any) -> Any:
             asked.append(request)
-            return answers.Answers([], "it takes too much time")
+            return answer
 
     monkeypatch.setattr(answers, "_CHILD", Slow())
+    monkeypatch.setattr(answers, "_overruns", Counter())
     for _ in range(5):
         with pytest.raises(CallFailed):
             run(Model(calls({})), row(when={"pattern": "given up"}))
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize(("slow_seconds", "is_slow"), [(0.0, True), (1e9, False)])
+def test_the_child_says_whether_a_fault_took_long(
+    slow_seconds: float, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_SLOW_SECONDS", slow_seconds)
+    asked: dict[str, Any] = {"args": {}, "state": None, "variables": {}, "counts": {}}
+    (said,) = worker.answer({"rows": [asdict(row("{{ nothing }}"))], "asked": asked})
+    assert said["is_slow"] is is_slow
