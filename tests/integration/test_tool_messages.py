@@ -212,7 +212,8 @@ def test_ollama_gets_the_name_of_the_tool_that_answers(server: AnsweringServer) 
 
 
 @pytest.mark.parametrize(
-    "written", ["{broken", "[1]", '"x"', '{"a": 1e999}', '{"a": NaN}', "[" * 100_000]
+    "written",
+    ["{broken", "[1]", '"x"', '{"a": 1e999}', '{"a": NaN}', "[" * 100_000, '{"a": "\\ud800"}'],
 )
 def test_arguments_that_are_no_object_go_back_as_one(written: str) -> None:
     call = ToolCall("f", written, "call00001")

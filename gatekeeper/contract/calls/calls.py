@@ -167,12 +167,28 @@ def _sent(request: Request, number: int, messages: Messages | None) -> Request:
     prefix = None if number and isinstance(call, Chain) else request.shared_prefix
     return replace(
         request,
-        messages=request.messages if messages is None else messages,
+        messages=request.messages if messages is None else tuple(map(_sendable, messages)),
         call=SINGLE,
         tools=None,
         shared_prefix=prefix,
         inserted=_count_inserted(call, number),
     )
+
+
+def _sendable(message: Message) -> Message:
+    """Return a message that UTF-8 can hold. What a model or a tool said may contain half a
+    surrogate pair, which JSON escapes can name."""
+    if not message.calls and message.content.isascii():
+        return message
+    calls = tuple(
+        replace(call, name=_whole(call.name), arguments=_whole(call.arguments))
+        for call in message.calls
+    )
+    return replace(message, content=_whole(message.content), calls=calls)
+
+
+def _whole(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def _count_inserted(call: Call, number: int) -> int:

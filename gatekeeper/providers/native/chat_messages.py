@@ -51,7 +51,7 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
     that Anthropic proposes, because servers that parse it would refuse the request."""
     try:
         found = json.loads(call.arguments or "{}")
-        json.dumps(found, allow_nan=False)
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"INVALID_JSON": call.arguments}

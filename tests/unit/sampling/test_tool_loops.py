@@ -15,7 +15,14 @@ from gatekeeper.contract.calls.trajectory import Trajectory, trajectory, why_unf
 from gatekeeper.contract.tools import answers, worker
 from gatekeeper.contract.values.call import SINGLE, Call, Conversation
 from gatekeeper.contract.values.definition import Message, SimulatedUser, ToolCall
-from gatekeeper.contract.values.tools import MOST_CALLS, Simulator, ToolAnswer, ToolRow, Tools
+from gatekeeper.contract.values.tools import (
+    MOST_CALLS,
+    Simulator,
+    ToolAnswer,
+    ToolRow,
+    Tools,
+    Unanswered,
+)
 from gatekeeper.contract.values.trial import (
     Completion,
     JudgeAnswer,
@@ -26,6 +33,8 @@ from gatekeeper.contract.values.trial import (
     Trial,
 )
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.http.http_client import encode_json
+from gatekeeper.providers.native.chat_messages import chat_messages
 from gatekeeper.sampling.completion_record import completion_record, read_completion
 from gatekeeper.sampling.conversations import converse
 from gatekeeper.sampling.stored_text import answer_text, is_long, stored_completion
@@ -194,6 +203,22 @@ def test_arguments_that_are_no_json_object_are_an_error_that_the_model_sees(argu
     assert found.ended == "answered"
     assert found.calls[0].result is not None
     assert found.calls[0].result.is_error
+
+
+@pytest.mark.parametrize(
+    "said", [calls('{"id": "\\ud800"}'), calls('{"id": "A\ud800"}'), calls({}, tool="\udfff")]
+)
+@pytest.mark.parametrize("unanswered", ["error", "simulate"])
+def test_half_a_character_of_a_model_or_a_tool_can_be_sent_back(
+    said: Completion, unanswered: Unanswered
+) -> None:
+    model = Model(said, "A\udfff", said, "Done.")
+    model.plays = '{"result": "\\ud800", "is_error": false}'
+    echo, turns = row("{{ args.id }}", when={"pattern": "A"}), Conversation(("More.",))
+    played = {"simulator": Simulator("s")} if unanswered == "simulate" else {}
+    run(model, echo, call=turns, unanswered=unanswered, **played)
+    assert len(model.sent) == 4
+    assert encode_json({"messages": chat_messages(model.sent[-1], "openai")})
 
 
 def test_a_model_that_never_stops_is_ended_in_each_turn_of_the_user() -> None:
