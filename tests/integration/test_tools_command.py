@@ -133,10 +133,11 @@ def test_a_scheduled_run_may_record(run, monkeypatch) -> None:
         ({"floods": "\n"}, "it sent more than"),
         ({"tools": [FIND], "pads": 300_000}, "it sent more than"),
         ({"pages": [[FIND]], "endless": True}, "more than 20 tools"),
+        ({"tools": [FIND] * 21}, "more than 20 tools"),
         ({"tools": [{"name": 7}]}, "failed to list its tools"),
         ({"silent": True, "complains": "\x1b]0;owned\x07::warning::x"}, "failed to start"),
     ],
-    ids=["one line", "messages", "lines", "one tool", "pages", "malformed", "silent"],
+    ids=["one line", "messages", "lines", "one tool", "pages", "one page", "malformed", "silent"],
 )
 def test_a_hostile_server_ends_in_an_error_and_writes_nothing(
     behaviour, said, monkeypatch, capsys

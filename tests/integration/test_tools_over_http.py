@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ class Shop(LocalServer):
     def __init__(self, **given: Any) -> None:
         self.given = {"tools": [FIND], **given}
         self.seen: list[dict[str, str]] = []
+        self.ending, self.released = threading.Event(), threading.Event()
+        self.waited_out = False
         super().__init__(self.http(self._handler()))
 
     def _handler(self) -> type[JsonHandler]:
@@ -43,12 +46,17 @@ class Shop(LocalServer):
                     kind = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
                     self.send(200, body, kind)
                 else:
-                    self.send_json(200, reply_to(asked, shop.given), {})
+                    session = shop.given.get("session")
+                    headers = {"Mcp-Session-Id": session} if session else {}
+                    self.send_json(200, reply_to(asked, shop.given), headers)
 
             def do_GET(self) -> None:  # noqa: N802
                 self.send(405, b"", {})
 
             def do_DELETE(self) -> None:  # noqa: N802
+                shop.ending.set()
+                if shop.given.get("ends_never"):
+                    shop.waited_out = not shop.released.wait(10)
                 self.send(405, b"", {})
 
         return Handler
@@ -84,6 +92,23 @@ def test_a_redirect_gets_no_header(capsys) -> None:
         assert other.seen == []
     assert KEY not in capsys.readouterr().err
     assert not Path("tools.json").exists()
+
+
+@pytest.mark.parametrize("part", [KEY, KEY.split()[1]], ids=["header", "key"])
+def test_a_server_that_repeats_a_header_does_not_put_it_in_the_list(part: str) -> None:
+    with Shop(tools=[{**FIND, "description": f"Say {part}."}]) as shop:
+        assert main(["tools", "record", "--url", f"{shop.url}/mcp", *HEADER]) == 0
+        assert "Say ***." in Path("tools.json").read_text()
+        assert main(["tools", "drift", "--url", f"{shop.url}/mcp", *HEADER]) == 0
+
+
+def test_the_end_of_a_session_is_not_waited_for(monkeypatch) -> None:
+    monkeypatch.setattr(servers, "_SECONDS_TO_END", 0.1)
+    with Shop(session="one", ends_never=True) as shop:
+        assert main(["tools", "record", "--url", f"{shop.url}/mcp"]) == 0
+        assert shop.ending.is_set()
+        assert not shop.waited_out
+        shop.released.set()
 
 
 @pytest.mark.parametrize("given", [{"pads": 300_000}, {"explodes": True}], ids=str)

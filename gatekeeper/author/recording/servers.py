@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from gatekeeper.author.recording.tool_lists import KEPT, Tool
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
 from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.reports.redact import environment_redactor, keep_secret
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,10 +78,13 @@ class _Said:
         """Return the error to raise."""
         if isinstance(error, GatekeeperError) or not isinstance(error, Exception):
             return error
-        why = self.fault or " ".join(str(error).split())[:300] or type(error).__name__
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        if isinstance(error, TimeoutError):
+            said = f"it sent no answer that can be read within {SECONDS:.0f} seconds"
+        why = self.fault or said
         tail = self.errors.decode(errors="replace").strip()
-        said = f"; its standard error ends with: {tail}" if tail else ""
-        return MeasurementError(f"the MCP server failed to {doing}: {why}{said}")
+        last = f"; its standard error ends with: {tail}" if tail else ""
+        return MeasurementError(f"the MCP server failed to {doing}: {why}{last}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ async def connected(server: Server) -> AsyncIterator[Live]:
         from mcp import Client
     except ImportError:  # not installed, or its first version
         raise UsageError("this needs the SDK of MCP: pip install 'gatekeeper[mcp]'") from None
+    keep_secret(part for value in server.headers.values() for part in (value, *value.split()))
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # it would log what the server wrote
     said = _Said()
     try:
@@ -147,17 +152,20 @@ async def _list(client: Client) -> tuple[Tool, ...]:
     import anyio
 
     found: list[Tool] = []
+    secrets = environment_redactor()
     cursor: str | None = None
     with anyio.fail_after(SECONDS):
-        while len(found) <= MOST_TOOLS:
+        while True:
             page = await client.list_tools(cursor=cursor)
+            if len(found) + len(page.tools) > MOST_TOOLS:
+                raise MeasurementError(f"the MCP server lists more than {MOST_TOOLS:,} tools")
             for tool in page.tools:
                 parts = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-                found.append({key: parts[key] for key in KEPT if key in parts})
+                kept = {key: parts[key] for key in KEPT if key in parts}
+                found.append(secrets.value(kept))
             cursor = page.next_cursor
             if cursor is None:
                 return tuple(found)
-    raise MeasurementError(f"the MCP server lists more than {MOST_TOOLS:,} tools")
 
 
 @asynccontextmanager
@@ -236,6 +244,7 @@ async def _started(server: Server, said: _Said) -> AsyncIterator[Any]:
 @asynccontextmanager
 async def _http(server: Server, said: _Said) -> AsyncIterator[TransportStreams]:
     """Connect by Streamable HTTP. The SDK's own client does not limit an answer of JSON."""
+    import anyio
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -259,11 +268,15 @@ async def _http(server: Server, said: _Said) -> AsyncIterator[TransportStreams]:
     NetworkGuard.named.add(urlsplit(server.url).hostname or "")
     headers = {**server.headers, "Accept-Encoding": "identity"}
     hooks = {"response": [limit]}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=SECONDS, event_hooks=hooks) as client,
-        streamable_http_client(server.url, http_client=client) as streams,
-    ):
-        yield streams
+    with anyio.CancelScope() as scope:
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=SECONDS, event_hooks=hooks) as client,
+            streamable_http_client(server.url, http_client=client) as streams,
+        ):
+            try:
+                yield streams
+            finally:  # the SDK asks the server to end the session
+                scope.deadline = anyio.current_time() + _SECONDS_TO_END
 
 
 def _innermost(error: BaseException) -> BaseException:
