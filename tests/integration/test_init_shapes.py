@@ -351,6 +351,8 @@ def test_skills_and_system_messages_get_contracts_with_tasks(git_repository, cap
         "agents/reader.agent.md": skill,
         "patterns/sum/system.md": "Summarise the talk.\n",
         "patterns/ask/system.md": "Answer {{ question }}.\n",
+        "prompts/shop-system.md": "You help the customers of a shop.\n",
+        "prompts/system_prompt.txt": "You help the customers of a bank.\n",
         "src/config/agents.yaml": "w: {role: W, goal: Write now., backstory: You write.}\n",
     }
     repository.commit("prompts", files)
@@ -363,11 +365,13 @@ def test_skills_and_system_messages_get_contracts_with_tasks(git_repository, cap
         "../skills/pdf/SKILL.md": ["task"],
         "../agents/reader.agent.md": ["task"],
         "../patterns/sum/system.md": ["task"],
+        "../prompts/shop-system.md": ["task"],
+        "../prompts/system_prompt.txt": ["task"],
         "../patterns/ask/system.md": ["question"],
     }
-    assert sum("instructions" in contract for contract in made) == 3
+    assert sum("instructions" in contract for contract in made) == 5
     assert main(["validate", *place]) == 0
-    assert "4 of 5 prompts with a contract" in capsys.readouterr().out
+    assert "6 of 7 prompts with a contract" in capsys.readouterr().out
 
 
 UNCLEAR = 'SYSTEM = "You are kind. Answer {{number}} questions of {name} in one sentence."\n'

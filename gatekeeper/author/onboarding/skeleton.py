@@ -37,6 +37,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
 _SAYS_NOTHING = ("agents", "claude", "gemini", "index", "page", "route", "skill", "system")
 """Names of files that say nothing without the folder above them."""
+_NAMED_SYSTEM = re.compile(r"(?:^|[/_.-])system[_.-][^/]*$", re.IGNORECASE)
 _ROWS = ("testData", "sample", "samples")
 Source = Literal["to replace", "from its samples", "from a file", "without a variable"]
 """Where the fixtures of a proposed contract are from."""
@@ -132,7 +133,8 @@ def _place(found: InventoryPrompt, folder: str, key: str) -> str:
 def _is_system(found: InventoryPrompt, prompt: Prompt, variables: Sequence[str]) -> bool:
     """Return whether the prompt is the system message of a task that it does not contain."""
     alone = not variables and not prompt.part and len(prompt.messages) == 1
-    return found.kind == "instructions" or (alone and is_system_text(found.path))
+    named = is_system_text(found.path) or _NAMED_SYSTEM.search(found.path)
+    return found.kind == "instructions" or bool(alone and named)
 
 
 def _called_with(call: CallSite, prompt: Prompt) -> Iterator[str]:

@@ -70,7 +70,15 @@ def _recorded(tools: Sequence[Tool], before: Sequence[Tool] | None, out: Path) -
     yield f"{count(len(tools), 'tool')} written to {out}."
     if before is not None:
         yield from _changes(compare_tools(before, tools))
-    yield f"Next: read the descriptions, and name the file in a contract: `tools: {out.name}`."
+    name = _in_contract(out)
+    yield f"Next: read the descriptions, and name the file in a contract: `tools: {name}`."
+
+
+def _in_contract(out: Path) -> str:
+    """Return how every contract of the file's repository can name it: from the root."""
+    file = out.resolve()
+    root = next((folder for folder in file.parents if (folder / ".git").exists()), None)
+    return f"/{file.relative_to(root).as_posix()}" if root else out.name
 
 
 def _record_contract(arguments: argparse.Namespace) -> int:
@@ -139,7 +147,7 @@ def _said(found: RecordedRows, out: Path) -> Iterator[str]:
         f"Replaced {count(found.replaced, 'piece')} of personal data or secrets. gatekeeper does "
         "not detect names and postal addresses, so read the file before you commit it."
     )
-    yield f"Next: name the file in a contract: `tool_results: {out.name}`."
+    yield f"Next: name the file in a contract: `tool_results: {_in_contract(out)}`."
 
 
 def drift(arguments: argparse.Namespace) -> int:

@@ -22,7 +22,8 @@ def by_severity(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ..
 
 
 def worst_reasons(contract: ContractResult) -> tuple[Reason, ...]:
-    return tuple(sorted(contract.reasons, key=lambda reason: _SEVERITY[reason.verdict]))
+    """Sort reasons, the worst first. That too few fixtures prove little comes last among equals."""
+    return tuple(sorted(contract.reasons, key=lambda r: (_SEVERITY[r.verdict], r.code == "unseen")))
 
 
 def worst_verdict(reasons: Sequence[Reason]) -> Verdict:

@@ -31,7 +31,7 @@ from gatekeeper.reports.terminal.console import print_result
 from gatekeeper.reports.words.advice import advice
 from gatekeeper.reports.words.columns import columns
 from gatekeeper.reports.words.headline import headline_text, lead
-from gatekeeper.reports.words.ranking import by_severity
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 from gatekeeper.stats.interval import ConfidenceInterval
 
 OPEN = ConfidenceInterval(-0.2, 0.04)
@@ -204,3 +204,16 @@ def test_weakening_is_advised_only_where_base_contract_alone_fails(
     reasons = tuple(Reason("regression", "Worse than base.", "fail", side) for side in sides)
     contract = replace(examples.failing_contract(), reasons=reasons)
     assert (WEAKENING in advice(examples.result(contract), contract)) == advised
+
+
+def test_fixtures_that_broke_are_named_before_the_size_of_the_suite() -> None:
+    few = Reason("unseen", "No drop could have been detected.", "inconclusive")
+    broke = Reason("broke", "2 fixtures broke: `a` and `b`.", "inconclusive")
+    met = Reason("slo", "Met.", "pass")
+    contract = replace(
+        examples.undecided_contract(), verdict="inconclusive", reasons=(few, met, broke)
+    )
+    assert worst_reasons(contract) == (broke, few, met)
+    result = examples.result(contract)
+    assert "Look at the fixtures that broke" in advice(result, contract)
+    assert "2 fixtures broke" in str(lead(result))
