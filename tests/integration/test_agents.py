@@ -163,6 +163,7 @@ def test_a_model_plays_a_tool_and_the_report_says_how_often(
     assert main(["run", *where, "--out", str(tmp_path / "one")]) == 0
     found = result_of(tmp_path / "one")
     assert any("A model made up 12 of 24 answers of tools" in n for n in found["notices"])
+    assert "(12 to simulators" in (tmp_path / "one" / "comment.md").read_text()
     samples = str(tmp_path / "one" / "samples.jsonl")
     assert main(["run", *where, "--replay", samples, "--out", str(tmp_path / "two")]) == 0
     assert result_of(tmp_path / "two")["calls"]["made"] == 0

@@ -38,15 +38,15 @@ def describe_calls(calls: Calls) -> str:
     if calls.judge:
         words += _of_others(calls.judge, "judges")
     if calls.user:
-        words += _of_others(calls.user, "simulated users")
+        words += _of_others(calls.user, "simulators")
     return ", ".join([made, *words])
 
 
 def _to_others(calls: Calls) -> str:
-    """Say how many of the calls were to judges and simulated users, and what these cost for 100
+    """Say how many of the calls were to judges and simulators, and what these cost for 100
     samples."""
     parts = []
-    for who, found in (("judges", calls.judge), ("simulated users", calls.user)):
+    for who, found in (("judges", calls.judge), ("simulators", calls.user)):
         if found is not None and found.made:
             cost = found.cost_per_100_samples
             priced = "" if cost is None else f", {numbers.dollars(cost)} for 100 samples"
@@ -87,7 +87,7 @@ def estimate_text(forecast: ContractEstimate | RunEstimate) -> str:
     fewest = ""
     if forecast.fewest_calls < forecast.expected_calls:
         fewest = f" (at least {numbers.count(forecast.fewest_calls, 'call')})"
-    others = (("judges", forecast.judge_calls), ("simulated users", forecast.user_calls))
+    others = (("judges", forecast.judge_calls), ("simulators", forecast.user_calls))
     asked = " and ".join(f"{calls:,} of the calls to {who}" for who, calls in others if calls)
     return f"expected {expected}{fewest}; at most {most}{', ' if asked else ''}{asked}"
 
