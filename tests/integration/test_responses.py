@@ -148,6 +148,10 @@ async def compare(
     server.requests.clear()
     one, other = [await outcome(client, request) for client in (native, litellm)]
     assert said(one) == said(other), (request, str(one), str(other))
+    # No more: a third request is one that somebody pays for.
+    assert len(server.requests) == 2, [
+        (each.path, each.peer, each.body) for each in server.requests
+    ]
     first, second = server.requests
     assert sent(first.body) == sent(second.body), request
     assert first.path == second.path, request
