@@ -36,7 +36,7 @@ from gatekeeper.providers.models.endpoint import (
 from gatekeeper.providers.models.price_list import price_entry
 from gatekeeper.providers.native.anthropic import reasoning_in
 from gatekeeper.providers.native.call_cost import believed_cost
-from gatekeeper.providers.native.chat_messages import chat_messages, not_taken, opaque_of
+from gatekeeper.providers.native.chat_messages import chat_messages, opaque_of, require_taken
 from gatekeeper.providers.native.endings import (
     fingerprint_of,
     read_chat_calls,
@@ -300,14 +300,10 @@ _SURE = frozenset({"anthropic", "azure", "bedrock", "gemini", "openai", "vertex_
 def _require_sent(request: Request) -> None:
     """Refuse files that litellm may leave out without a word: of many providers' messages it sends
     only the text. Raises CallFailed."""
-    files = [file for message in request.messages for file in message.files]
-    if not files:
-        return
     entry, sure = price_entry(request.model) or {}, ("image/", "application/pdf")
     taken = [kind for flag, kind in _KINDS.items() if entry.get(flag) is True]
     known = sure if read_model_name(request.model).provider in _SURE else ()
-    if refused := not_taken(request.model, files, *taken, *known):
-        raise refused
+    require_taken(request, *taken, *known)
 
 
 def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, Any]:

@@ -27,8 +27,8 @@ from gatekeeper.providers.native.chat_messages import (
     THINKING,
     arguments_of,
     base64_of,
-    not_taken,
     opaque_of,
+    require_taken,
     text_part,
     thoughts_of,
 )
@@ -110,9 +110,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     """Return the HTTP request; None if litellm must send it."""
     url, key = _url(endpoint), endpoint.api_key
     own_key = key and not key.startswith(_SIGN_IN_TOKEN) and not _signed_in()
-    files = [file for message in request.messages for file in message.files]
-    if refused := not_taken(endpoint.model, files, "image/", "application/pdf"):
-        raise refused
+    require_taken(request, "image/", "application/pdf")
     conversation = _conversation(request.messages, marked_message(request))
     fields = _fields(endpoint.model, request.params)
     if url is None or not own_key or conversation is None or fields is None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gatekeeper.contract.values.definition import Attachment, Message, ToolCall
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
 
 THINKING, REASONING = "thinking_blocks", "reasoning_items"
@@ -115,17 +116,16 @@ def name_of(file: Attachment) -> str:
     return f"file-{file.sha256[:12]}.{file.media_type.rpartition('/')[2]}"
 
 
-def not_taken(model: str, files: Iterable[Attachment], *kinds: str) -> CallFailed | None:
-    """Return the failure of a request with a file of another kind than those; None for none."""
-    for file in files:
+def require_taken(request: Request, *kinds: str) -> None:
+    """Raise CallFailed for a request with a file of another kind than those."""
+    for file in (file for message in request.messages for file in message.files):
         if not file.media_type.startswith(kinds):
-            said = (
-                f"{model}: gatekeeper cannot send `{file.path}` ({file.media_type}) to this model"
+            raise CallFailed(
+                f"{request.model}: gatekeeper cannot send `{file.path}` ({file.media_type}) to "
+                "this model; remove the file, or use another model",
+                fatal=True,
+                author=True,
             )
-            return CallFailed(
-                f"{said}; remove the file, or use another model", fatal=True, author=True
-            )
-    return None
 
 
 def function_of(call: ToolCall) -> dict[str, Any]:

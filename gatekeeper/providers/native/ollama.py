@@ -23,8 +23,8 @@ from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.native.chat_messages import (
     arguments_of,
     base64_of,
-    not_taken,
     opaque_of,
+    require_taken,
     thoughts_of,
 )
 from gatekeeper.providers.native.endings import (
@@ -63,9 +63,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         return None
     if not all(map(_is_plain, request.messages)):
         return None
-    files = [file for message in request.messages for file in message.files]
-    if refused := not_taken(request.model, files, "image/"):
-        raise refused
+    require_taken(request, "image/")
     document = {
         "model": read_model_name(endpoint.model).name,
         "messages": _messages(request.messages),

@@ -30,7 +30,7 @@ from gatekeeper.providers.native.chat_messages import (
     data_url,
     function_of,
     name_of,
-    not_taken,
+    require_taken,
     text_part,
     thoughts_of,
 )
@@ -99,9 +99,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     url, headers = _url(endpoint, model.provider), auth_headers(endpoint, model.provider)
     if url is None or headers is None:
         return None
-    files = [file for message in request.messages for file in message.files]
-    if fault := not_taken(request.model, files, "image/", "application/pdf"):
-        raise fault
+    require_taken(request, "image/", "application/pdf")
     refused = refused_params(request.params)
     if refused:
         said = f"{refusal(request.model, refused[0])}; remove `{refused[0]}`"
