@@ -37,9 +37,7 @@ class RecordedRows:
     loosened: int
 
 
-def rows_of(
-    conversations: Iterable[Sequence[RecordedCall]], countries: Sequence[str] = ()
-) -> RecordedRows:
+def rows_of(conversations: Iterable[Sequence[RecordedCall]]) -> RecordedRows:
     """Return a row for each different call, those with the most arguments first, because the first
     row that matches answers."""
     found: dict[tuple[str, str], list[list[RecordedCall]]] = {}
@@ -57,7 +55,7 @@ def rows_of(
         longest = max(sequences_of_call, key=len)
         other += sum(one != longest[: len(one)] for one in sequences_of_call)
         try:
-            row, pieces, is_loose = _row(longest, countries)
+            row, pieces, is_loose = _row(longest)
         except TooMuchPersonalDataError:
             row, pieces, is_loose = {}, 0, False
         if not row or len(canonical(row)) > MOST_RESULT:
@@ -69,20 +67,18 @@ def rows_of(
     return RecordedRows(tuple(ordered), calls, replaced, left_out, other, loosened)
 
 
-def _row(
-    sequence: Sequence[RecordedCall], countries: Sequence[str]
-) -> tuple[dict[str, Any], int, bool]:
+def _row(sequence: Sequence[RecordedCall]) -> tuple[dict[str, Any], int, bool]:
     """Return the row of calls that are the same, the number of pieces that were replaced in their
     answers, and whether an argument was left out."""
     secrets = environment_redactor()
-    clean = [without_personal_data(_answer(call), countries) for call in sequence]
+    clean = [without_personal_data(_answer(call)) for call in sequence]
     answers = [secrets.value(answer) for answer, _ in clean]
     while len(answers) > 1 and answers[-1] == answers[-2]:
         answers.pop()  # the last answer repeats
     when = {
         name: value
         for name, value in sequence[0].arguments.items()
-        if secrets.value(value) == value and not without_personal_data({name: value}, countries)[1]
+        if secrets.value(value) == value and not without_personal_data({name: value})[1]
     }
     row: dict[str, Any] = {"tool": sequence[0].tool}
     row |= {"when": {"equals": when} if KINDS & when.keys() else when} if when else {}

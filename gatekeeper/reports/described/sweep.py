@@ -52,7 +52,10 @@ def describe_sweep(result: SweepResult) -> Document:
     return Document(
         ("Sweep of ", code(result.contract, 80)),
         "inconclusive" if result.recommendation.setting is None else "pass",
-        (*(_lift(lift, result.alpha) for lift in result.lifts), *_summary(result)),
+        (
+            *(_lift(lift, result.alpha) for lift in result.lifts),
+            *(_recommendation(result), _visible_drop(result)),
+        ),
         (
             Section("Map", [_map(result)], drawn=True),
             Section("Settings", [_settings_table(result), _seeds_sent(result)]),
@@ -110,10 +113,6 @@ def _recommendation(result: SweepResult) -> Words:
     today = " (as it is today)" if setting.current else ""
     named = (" ", code(setting.name, 200), f"{today}: ")
     return (Strong("Recommended:"), named, Quote(found.reason, 600), ".")
-
-
-def _summary(result: SweepResult) -> tuple[Words, ...]:
-    return _recommendation(result), _visible_drop(result)
 
 
 def _lift(lift: Lift, alpha: float) -> Words:
