@@ -33,6 +33,7 @@ from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.reading.role_lines import ROLES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
 from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.tools import as_function
 from gatekeeper.errors import ContractError
 
 PromptKind = Literal[
@@ -159,7 +160,7 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
         for name, value in data.items():
             if isinstance(value, dict) and any(keys <= value.keys() for keys in _OF_CREW):
                 yield replace(_at_key(document, (str(name),)), kind="crewAI")
-    if list_of_tools(data):
+    if _list_of_tools(data):
         yield PromptSource(path, path, "tools")
         return
     if not (in_prompt_folder(path) or is_prompt_named(path)):
@@ -175,7 +176,7 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
         yield from _texts(document, (), data)
 
 
-def list_of_tools(data: Any) -> list[Any]:
+def _list_of_tools(data: Any) -> list[Any]:
     """Return the tools of a file: functions, or what an MCP server answers to `tools/list`; nothing
     of another file."""
     for name in ("result", "tools"):
@@ -185,10 +186,10 @@ def list_of_tools(data: Any) -> list[Any]:
 
 
 def _is_tool(item: Any) -> bool:
-    inner = item.get("function", item) if isinstance(item, dict) else None
-    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-        return False
-    return isinstance(inner.get("inputSchema", inner.get("parameters")), dict)
+    tool = as_function(item)
+    function = tool.get("function") if isinstance(tool, dict) else None
+    kinds = {"name": str, "parameters": dict}
+    return isinstance(function, dict) and all(isinstance(function.get(k), kinds[k]) for k in kinds)
 
 
 def _texts(document: Document, key: KeyPath, data: dict[Any, Any]) -> Iterator[PromptSource]:

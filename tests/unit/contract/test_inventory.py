@@ -685,6 +685,7 @@ FUNCTION = '{"type": "function", "function": {"name": "find", "parameters": {}}}
 @pytest.mark.parametrize(
     ("path", "text", "is_list"),
     [
+        ("agent/tools.json", f"[{edited(TOOL, 'inputSchema', 'input_schema')}]", True),
         ("tools.json", f'{{"tools": [{TOOL}]}}', True),
         ("agent/shop-tools.json", f'{{"jsonrpc": "2.0", "result": {{"tools": [{TOOL}]}}}}', True),
         ("tools/shop.yaml", f"[{FUNCTION}, {FUNCTION}]", True),
