@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -26,7 +26,7 @@ _CHILD = LimitedProcess(
 )
 _OVERRUNS_ALLOWED = 3
 """How often the rows of a contract may exceed the child's limits: each holds up the whole run."""
-_overruns: Counter[str] = Counter()
+_overruns: defaultdict[str, list[str]] = defaultdict(list)
 
 
 def tools_for(contract: Tools | None, fixture: Fixture) -> Tools | None:
@@ -83,18 +83,18 @@ class Toolbox:
 
     def _ask_child(self, rows: Sequence[Row], asked: Mapping[str, Any]) -> dict[str, Any]:
         key = rows_digest(self._tools.rows)
-        if _overruns[key] >= _OVERRUNS_ALLOWED:
-            raise RowFault("the rows of `tool_results` took too much time or memory before")
+        if len(_overruns[key]) >= _OVERRUNS_ALLOWED:
+            raise RowFault(_overruns[key][0])
         try:
             answers: Answers = _CHILD.ask({"rows": rows, "asked": asked})
         except FrameError as error:
             raise RowFault(f"the rows of `tool_results` cannot be used: {error}") from None
         if answers.overrun is not None:
-            _overruns[key] += 1
-            raise RowFault(f"the rows of `tool_results`: {answers.overrun}")
+            _overruns[key].append(f"the rows of `tool_results`: {answers.overrun}")
+            raise RowFault(_overruns[key][-1])
         found: dict[str, Any] = answers.responses[0]
         if "fault" in found:
-            _overruns[key] += found["is_slow"]
+            _overruns[key] += [found["fault"]] if found["is_slow"] else []
             raise RowFault(found["fault"])
         return found
 
