@@ -27,6 +27,8 @@ OF_A_CALL = ("extra_content", "provider_specific_fields")
 """Where the signatures of single calls are."""
 _STRICT = frozenset({"cerebras", "groq"})
 """Providers that refuse a message with thoughts."""
+_WITHOUT_BLOCKS = frozenset({"hosted_vllm", "together_ai"})
+"""Providers that take the thoughts as text alone."""
 
 
 def opaque_of(message: Mapping[str, Any]) -> str | None:
@@ -69,6 +71,8 @@ def _chat_message(message: Message, provider: str) -> dict[str, Any]:
     if not message.calls:
         return {"role": message.role, "content": _content(message)}
     of_message, of_calls = ({}, []) if provider in _STRICT else _opaque(message)
+    if provider in _WITHOUT_BLOCKS:
+        of_message = {name: kept for name, kept in of_message.items() if name != THINKING}
     kept = dict(enumerate(of_calls))
     calls = [
         {**kept.get(at, {}), "id": call.id, "type": "function", "function": function_of(call)}
