@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict
 from itertools import zip_longest
+from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.tools import ToolRow
+from gatekeeper.contract.values.tools import ToolRow, offered
+
+_SHOWN = 5
 
 
 def tool_weakenings(base: Contract, head: Contract) -> Iterator[str]:
@@ -19,8 +23,8 @@ def tool_weakenings(base: Contract, head: Contract) -> Iterator[str]:
         if before is not now:
             yield f"the tool loop was {'added' if now else 'removed'}"
         return
-    offered = {tool["function"]["name"] for tool in base.target.params.get("tools", ())}
-    yield from _rows(before.rows, now.rows, offered)
+    names = {tool["name"] for tool in offered(base.target.params)}
+    yield from _rows(before.rows, now.rows, names)
     kept = {fixture.id: fixture for fixture in head.fixtures}
     for fixture in base.fixtures:
         other = kept.get(fixture.id)
@@ -37,6 +41,23 @@ def tool_weakenings(base: Contract, head: Contract) -> Iterator[str]:
         yield f"unanswered changed from {before.unanswered} to {now.unanswered}"
     if before.simulator != now.simulator and now.unanswered == "simulate":
         yield "simulator changed"
+
+
+def tool_changes(before: Sequence[Any], now: Sequence[Any]) -> str:
+    """Return which of the tools that the model is offered changed, and what of them."""
+    old, new = (
+        {tool["name"]: tool for tool in offered({"tools": tools})} for tools in (before, now)
+    )
+    changes = []
+    for name in sorted({*old, *new}):
+        was, is_now = old.get(name), new.get(name)
+        if was is None or is_now is None:
+            changes.append(f"`{name}` {'added' if was is None else 'removed'}")
+        elif canonical(was) != canonical(is_now):
+            keys = sorted({*was, *is_now})
+            other = (key for key in keys if canonical(was.get(key)) != canonical(is_now.get(key)))
+            changes.append(f"`{name}` ({', '.join(other)})")
+    return numbers.some(changes, _SHOWN) or "their order"
 
 
 def _rows(base: Sequence[ToolRow], head: Sequence[ToolRow], tools: Set[str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from gatekeeper.contract.values.clusters import cluster_weakenings
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.values.objectives import Objective, similar_weakening
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.contract.weakening.tool_weakening import tool_weakenings
+from gatekeeper.contract.weakening.tool_weakening import tool_changes, tool_weakenings
 
 Requests = Mapping[str, Request]
 """The requests of an arm by the fixture."""
@@ -96,7 +96,11 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
         changes.append(f"model changed from {before} to {now}")
     for name in sorted({*base.own_params, *head.own_params}):
         before, now = base.own_params.get(name, MISSING), head.own_params.get(name, MISSING)
-        if MISSING in (before, now) or canonical(before) != canonical(now):
+        if MISSING not in (before, now) and canonical(before) == canonical(now):
+            continue
+        if name == "tools" and MISSING not in (before, now):
+            changes.append(f"tools changed: {tool_changes(before, now)}")
+        else:
             changes += _param(f"params.{name}", "change", before, now)
     styles = (base.target.prompt.style, head.target.prompt.style)
     if styles[0] != styles[1] and base.template != head.template:

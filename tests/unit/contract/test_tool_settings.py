@@ -14,7 +14,7 @@ from gatekeeper.contract.tools.answers import tools_for
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.tools import Simulator, ToolAnswer, ToolRow
-from gatekeeper.contract.weakening.weakening import weakenings
+from gatekeeper.contract.weakening.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError
 
 FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}
@@ -212,6 +212,20 @@ def test_a_row_with_true_in_place_of_1_is_another_row(key: str) -> None:
     assert weakenings(before, now) == ("tool_results: the row 1 of `find` was changed",)
     own = [load(fixtures=[FIXTURE | {"tool_results": [row]}]) for row in rows]
     assert weakenings(*own) == ("fixture `a`: `tool_results` changed",)
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([FIND, {**MCP, "description": "Pays at once."}], "`refund` (description)"),
+        ([FIND, {"name": "refund"}], "`refund` (description, parameters)"),
+        ([MCP | {"name": "pay"}, FIND], "`pay` added, `refund` removed"),
+        ([MCP, FIND], "their order"),
+    ],
+)
+def test_the_note_on_changed_tools_names_them(tools: list[Any], said: str) -> None:
+    found = setting_changes(load(tools=[FIND, MCP]), load(tools=tools))
+    assert found == (f"tools changed: {said}",)
 
 
 @pytest.mark.parametrize("state", [{}, [], 0, False, ""])
