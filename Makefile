@@ -47,6 +47,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy docker
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_workflows.py
 

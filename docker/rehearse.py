@@ -28,11 +28,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import gatekeeper
+from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.http.http_client import Exchange, HttpClient
-from gatekeeper.providers.litellm import LitellmClient
 
 OPTIONAL = (
     "httpx2",
@@ -200,7 +201,7 @@ async def ask(provider: Provider) -> None:
 async def complete(model: str, network: Any) -> str:
     """What the client over litellm makes of a model behind `network`."""
     HttpClient.send = network  # type: ignore[method-assign]
-    client = LitellmClient()
+    client = HostedClient([read_model_name(model).provider])  # whatever it has a native client for
     try:
         request = Request(model, (Message("user", "?"),), {"max_tokens": 5}, None, 0)
         return (await client.complete(request)).text
