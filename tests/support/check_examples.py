@@ -38,8 +38,6 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
     fixture = {"id": FIXTURE, "vars": dict(example.vars)}
     if example.expected is not None:
         fixture["expected"] = example.expected
-    if isinstance(example.passes, Completion) and any(t.state for t in example.passes.turns):
-        fixture["state"] = {}
     contract: dict[str, Any] = {
         "contract": 1,
         "name": "example",
@@ -48,6 +46,9 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
         "fixtures": [fixture],
         "checks": [yaml.safe_load(example.written)],
     }
+    if isinstance(example.passes, Completion) and any(t.state for t in example.passes.turns):
+        fixture["state"] = {}
+        contract |= {"tools": [{"name": "refund", "inputSchema": {}}], "unanswered": "fail"}
     if isinstance(example.passes, Completion) and example.passes.users:
         contract["user"] = {"model": "openai/m", "goal": "Learn it."}
     files = {"c.yaml": json.dumps(contract), "p.md": "Answer.", **example.files}

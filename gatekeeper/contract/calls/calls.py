@@ -178,17 +178,17 @@ def _sent(request: Request, number: int, messages: Messages | None) -> Request:
 def _sendable(message: Message) -> Message:
     """Return a message that UTF-8 can hold. What a model or a tool said may contain half a
     surrogate pair, which JSON escapes can name."""
-    if not message.calls and message.content.isascii():
-        return message
     calls = tuple(
         replace(call, name=_whole(call.name), arguments=_whole(call.arguments))
         for call in message.calls
     )
-    return replace(message, content=_whole(message.content), calls=calls)
+    sendable = replace(message, content=_whole(message.content), calls=calls)
+    # Many requests of one loop share their messages.
+    return message if sendable == message else sendable
 
 
 def _whole(text: str) -> str:
-    return text.encode(errors="replace").decode()
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _count_inserted(call: Call, number: int) -> int:
