@@ -4,7 +4,8 @@ do that is hostile."""
 from __future__ import annotations
 
 import json
-import subprocess
+import os
+import select
 import sys
 from pathlib import Path
 from typing import Any
@@ -200,13 +201,12 @@ def test_a_server_ends_with_all_that_it_started(tmp_path) -> None:
     )
     server = command(tools=[FIND])
     assert main(["tools", "record", "--", sys.executable, str(script), *server]) == 0
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", (tmp_path / "child").read_text()],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    assert state in ("", "Z")
+    try:
+        child = os.pidfd_open(int((tmp_path / "child").read_text()))
+    except ProcessLookupError:
+        return
+    with os.fdopen(child) as ended:  # readable as soon as the process has ended
+        assert select.select([ended], [], [], 10)[0]
 
 
 @pytest.mark.parametrize(
