@@ -136,8 +136,7 @@ class Judge:
         )
 
     def _files(self, sample: Sample) -> tuple[Attachment, ...]:
-        messages = sample.trial.request.messages if self._sees else ()
-        return tuple(file for message in messages for file in message.files)
+        return sample.trial.request.files if self._sees else ()
 
     def _shown(self, sample: Sample) -> Mapping[str, str]:
         given = {

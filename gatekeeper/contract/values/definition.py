@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -78,6 +79,16 @@ class Attachment:
     media_type: str
     sha256: str
     data: bytes = field(compare=False, repr=False)
+
+    @property
+    def base64(self) -> str:
+        """Return the content as text."""
+        return b64encode(self.data).decode()
+
+    @property
+    def data_url(self) -> str:
+        """Return the file as an address that holds it."""
+        return f"data:{self.media_type};base64,{self.base64}"
 
 
 @dataclass(frozen=True, slots=True)

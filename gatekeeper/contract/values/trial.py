@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.values.call import SINGLE, Call
-from gatekeeper.contract.values.definition import Message, Severity, ToolCall
+from gatekeeper.contract.values.definition import Attachment, Message, Severity, ToolCall
 from gatekeeper.contract.values.tools import Tools
 
 Arm = Literal["base", "head"]
@@ -53,6 +53,11 @@ class Request:
     call: Call = SINGLE
     inserted: int = field(default=0, compare=False, repr=False)
     tools: Tools | None = None
+
+    @property
+    def files(self) -> tuple[Attachment, ...]:
+        """Return the files of all messages."""
+        return tuple(file for message in self.messages for file in message.files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, TypeGuard
 
 from gatekeeper.contract.models.params import ANSWER_LIMITS, CHARACTERS_A_TOKEN
-from gatekeeper.contract.values.definition import Attachment, Message
+from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.models.price_list import price_entry
@@ -58,7 +58,7 @@ def expected_cost(request: Request, *, batched: bool = False) -> float | None:
     entry = price_entry(request.model)
     if entry is None:
         return None
-    if len(_files(request)) > _pictures(request):
+    if len(request.files) > _pictures(request):
         return None
     tokens, answer = _expected_tokens(request)
     paid_input, paid_output = _plain_rates(request.model, tokens, batched)
@@ -91,7 +91,7 @@ def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     tokens = _most_input_tokens(request)
     if tokens is None:
         return None
-    files = bool(_files(request))
+    files = bool(request.files)
     paid_input, paid_output = _highest_rates(request.model, tokens, known, batched, files)
     if paid_input is None and paid_output is None:
         return None
@@ -106,12 +106,8 @@ def worst_cost(request: Request, *, batched: bool = False) -> float | None:
     return cost + _fee_per_request(entry)
 
 
-def _files(request: Request) -> list[Attachment]:
-    return [file for message in request.messages for file in message.files]
-
-
 def _pictures(request: Request) -> int:
-    return sum(file.media_type.startswith("image/") for file in _files(request))
+    return sum(file.media_type.startswith("image/") for file in request.files)
 
 
 _Rates = tuple[float | None, float | None]
@@ -185,7 +181,7 @@ def _most_input_tokens(request: Request) -> int | None:
     output of an earlier call that is inserted is as long as it may be. None if nothing bounds the
     tokens of a file."""
     pictures = _pictures(request)
-    if pictures < len(_files(request)):
+    if pictures < len(request.files):
         known = (price_entry(request.model) or {}).get("max_input_tokens")
         return int(known) if _is_number(known) else None
     around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)

@@ -26,7 +26,6 @@ from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.native.chat_messages import (
     THINKING,
     arguments_of,
-    base64_of,
     opaque_of,
     require_taken,
     text_part,
@@ -223,7 +222,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _file_block(file: Attachment) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": file.media_type, "data": base64_of(file)}
+    source = {"type": "base64", "media_type": file.media_type, "data": file.base64}
     kind = "image" if file.media_type.startswith("image/") else "document"
     return {"type": kind, "source": source}
 

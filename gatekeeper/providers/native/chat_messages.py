@@ -11,7 +11,6 @@ https://api-docs.deepseek.com/guides/thinking_mode
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -91,27 +90,17 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 def _part(file: Attachment) -> dict[str, Any]:
     kind, _, form = file.media_type.partition("/")
     if kind == "image":
-        return {"type": "image_url", "image_url": {"url": data_url(file)}}
+        return {"type": "image_url", "image_url": {"url": file.data_url}}
     if kind == "audio":
         form = {"mpeg": "mp3"}.get(form, form)
-        return {"type": "input_audio", "input_audio": {"data": base64_of(file), "format": form}}
-    return {"type": "file", "file": {"filename": name_of(file), "file_data": data_url(file)}}
+        return {"type": "input_audio", "input_audio": {"data": file.base64, "format": form}}
+    return {"type": "file", "file": {"filename": name_of(file), "file_data": file.data_url}}
 
 
 def text_part(message: Message, kind: str) -> list[dict[str, Any]]:
     """Return the text of a message with files as a part, which comes after them, because Anthropic
     says that models read it best there. No text is no part."""
     return [{"type": kind, "text": message.content}] if message.content else []
-
-
-def base64_of(file: Attachment) -> str:
-    """Return the content of a file as text."""
-    return b64encode(file.data).decode()
-
-
-def data_url(file: Attachment) -> str:
-    """Return the file as an address that holds it."""
-    return f"data:{file.media_type};base64,{base64_of(file)}"
 
 
 def name_of(file: Attachment) -> str:
@@ -122,7 +111,7 @@ def name_of(file: Attachment) -> str:
 
 def require_taken(request: Request, *kinds: str) -> None:
     """Raise CallFailed for a request with a file of another kind than those."""
-    for file in (file for message in request.messages for file in message.files):
+    for file in request.files:
         if not file.media_type.startswith(kinds):
             raise CallFailed(
                 f"{request.model}: gatekeeper cannot send `{file.path}` ({file.media_type}) to "

@@ -22,7 +22,6 @@ from gatekeeper.providers.http.response_body import UnreadableAnswer
 from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.native.chat_messages import (
     arguments_of,
-    base64_of,
     opaque_of,
     require_taken,
     thoughts_of,
@@ -109,7 +108,7 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     names = {call.id: call.name for message in messages for call in message.calls}
     sent = []
     for message in messages:
-        images = [base64_of(file) for file in message.files]
+        images = [file.base64 for file in message.files]
         said: dict[str, Any] = {"role": message.role, "content": message.content, "images": images}
         if message.answers is not None:
             said |= {"tool_name": names.get(message.answers), "tool_call_id": message.answers}

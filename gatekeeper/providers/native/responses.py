@@ -27,7 +27,6 @@ from gatekeeper.providers.models.endpoint import Endpoint
 from gatekeeper.providers.models.price_list import RESPONSES_PREFIX, price_entry
 from gatekeeper.providers.native.chat_messages import (
     REASONING,
-    data_url,
     function_of,
     name_of,
     require_taken,
@@ -187,8 +186,8 @@ def _items(message: Message) -> list[dict[str, Any]]:
 
 def _file_part(file: Attachment) -> dict[str, Any]:
     if file.media_type.startswith("image/"):
-        return {"type": "input_image", "image_url": data_url(file), "detail": "auto"}
-    return {"type": "input_file", "file_data": data_url(file), "filename": name_of(file)}
+        return {"type": "input_image", "image_url": file.data_url, "detail": "auto"}
+    return {"type": "input_file", "file_data": file.data_url, "filename": name_of(file)}
 
 
 def _fields(params: Mapping[str, Any]) -> dict[str, Any]:

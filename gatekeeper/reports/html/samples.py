@@ -279,7 +279,7 @@ def _rows(evaluation: ReportedEvaluation, clean: Clean) -> _Rows:
 def _files(evaluation: ReportedEvaluation) -> dict[str, tuple[Attachment, ...]]:
     """Return the files that each fixture sends."""
     return {
-        name: tuple(f for m in outcomes[0].sample.trial.request.messages for f in m.files)
+        name: outcomes[0].sample.trial.request.files
         for name, outcomes in evaluation.outcomes.items()
     }
 
@@ -295,8 +295,7 @@ def pictures(evaluated: Sequence[ReportedEvaluation], room: int) -> dict[str, st
             is_new = file.sha256 not in found and file.media_type.startswith("image/")
             if is_new and size <= min(room, MOST_OF_A_PICTURE):
                 room -= size
-                data = base64.b64encode(file.data).decode()
-                found[file.sha256] = f"data:{file.media_type};base64,{data}"
+                found[file.sha256] = file.data_url
     return found
 
 
