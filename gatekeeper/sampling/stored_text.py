@@ -35,13 +35,17 @@ _AROUND_A_CALL = 50
 """What a tool call takes besides its texts, so that empty ones are not free."""
 
 
+CUT = " characters are stored]"
+"""How a text that was shortened ends."""
+
+
 def shorten(text: str, most: int) -> str:
     """Return the text, or for one longer than `most` characters its beginning and a mark."""
     if len(text) <= most:
         return text
     # The dots come first: they are how half a secret is found. A character beyond ASCII would
     # double the memory that the text takes.
-    return f"{text[:most]}... [cut: only the first {most:,} characters are stored]"
+    return f"{text[:most]}... [cut: only the first {most:,}{CUT}"
 
 
 def is_long(completion: Completion) -> bool:

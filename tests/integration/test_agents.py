@@ -170,6 +170,45 @@ def test_a_model_plays_a_tool_and_the_report_says_how_often(
     assert main(["run", *where, "--batch", "--out", str(tmp_path / "three")]) == 2
 
 
+def test_what_a_simulator_answered_becomes_rows_and_the_run_goes_the_same_way(
+    repository: GitRepository,
+    server: OpenAIServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fewer = edited(CONTRACT, '{id: "{{ order }}"}', "{id: none}")
+    simulated = f"{fewer}unanswered: simulate\nsimulator: {{model: openai/gpt-4o}}\n"
+    other = edited(simulated, "name: refunds", "name: other")
+    made = {"contracts/refunds.yaml": simulated, "contracts/other.yaml": other}
+    repository.commit("simulate", made)
+    monkeypatch.chdir(repository.path)
+    assert main(["run", "--out", str(tmp_path / "one")]) == 0
+    sent = sorted(json.dumps(r) for r in server.requests if r["model"] == "gpt-4o-mini")
+    (notice,) = (n for n in result_of(tmp_path / "one")["notices"] if "--contract refunds" in n)
+    command = notice.split("`")[1].split()
+    assert command[0] == "gatekeeper"
+    samples = str(tmp_path / "one" / "samples.jsonl")
+    capsys.readouterr()
+
+    assert main([samples if word == "samples.jsonl" else word for word in command[1:]]) == 0
+    assert f"{len(IDS)} rows from {len(IDS)} answered calls" in capsys.readouterr().out
+    written = Path("contracts/refunds.tool-results.jsonl").read_text().splitlines()
+    assert sorted(written) == sorted(
+        json.dumps({"tool": "refund", "when": {"id": name}, "returns": "done"}) for name in IDS
+    )
+    rows = edited(fewer, "fixtures:", "  - refunds.tool-results.jsonl\nfixtures:")
+    changed = {
+        "contracts/refunds.yaml": rows,
+        "contracts/other.yaml": edited(rows, "refunds\n", "other\n"),
+    }
+    repository.commit("rows", changed)
+    before = len(server.requests)
+    assert main(["run", "--out", str(tmp_path / "two")]) == 0
+    assert sorted(map(json.dumps, server.requests[before:])) == sent
+    assert not any("made up" in n for n in result_of(tmp_path / "two")["notices"])
+
+
 def test_shards_run_whole_loops_and_a_batch_none(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

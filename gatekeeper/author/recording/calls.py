@@ -1,18 +1,21 @@
 """Finds calls of tools, with what answered them, in logs and traces.
 
 Read are messages of OpenAI (Chat Completions and Responses) and Anthropic, and spans of
-OpenTelemetry's GenAI conventions: those of a tool, and the messages of those of a model.
+OpenTelemetry's GenAI conventions: those of a tool, and the messages of those of a model. Of a
+`samples.jsonl`, what a simulator answered is read, because rows of the contract answer the rest.
 https://github.com/open-telemetry/semantic-conventions-genai
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gatekeeper.author.logs.formats import MOST_DEPTH, attributes_of, documents, from_json, text_of
+from gatekeeper.sampling.completion_record import read_loop_row, read_tool_calls
 
 _ID = ("id", "call_id", "tool_call_id", "tool_use_id")
 _ARGUMENTS = ("arguments", "input")
@@ -46,12 +49,15 @@ class _Conversation:
             self.answered.append(RecordedCall(tool, arguments, _plain(returns), is_error))
 
 
-def read_calls(paths: Sequence[Path]) -> Iterator[Sequence[RecordedCall]]:
-    """Yield the answered calls of each conversation of the logs. Raises UsageError."""
+def read_calls(paths: Sequence[Path], contract: str = "") -> Iterator[Sequence[RecordedCall]]:
+    """Yield the answered calls of each conversation of the logs; without the samples of other
+    contracts, if one is named. Raises UsageError."""
     found: dict[Any, _Conversation] = {}
     for path in paths:
         for number, document in documents(path):
-            _look(document, (str(path), number), found, 0)
+            of = document.get("contract", contract) if isinstance(document, Mapping) else contract
+            if not contract or of == contract:
+                _look(document, (str(path), number), found, 0)
     yield from (one.answered for one in found.values() if one.answered)
 
 
@@ -77,6 +83,8 @@ def _take(value: Mapping[str, Any], into: _Conversation) -> None:
     """Take a call, or what answers one, out of a mapping."""
     is_span = isinstance(value.get("attributes"), list)  # a mapping is looked at by itself
     _take_span(attributes_of(value) if is_span else value, into)
+    with suppress(KeyError, TypeError, ValueError, RecursionError):
+        _take_simulated(value, into)
     kind = value.get("type", value.get("role"))
     key = next((value[name] for name in _ID[::-1] if isinstance(value.get(name), str)), None)
     if kind in _CALLS and key is not None:
@@ -96,6 +104,15 @@ def _take_span(attributes: Mapping[str, Any], into: _Conversation) -> None:
     if isinstance(name, str) and result is not None and arguments is not None:
         failed = "error.type" in attributes
         into.answered.append(RecordedCall(name, arguments, _plain(result), failed))
+
+
+def _take_simulated(turn: Mapping[str, Any], into: _Conversation) -> None:
+    calls, (results, _) = read_tool_calls(turn.get("tool_calls")), read_loop_row(turn)
+    for call, result in zip(calls, results, strict=False):
+        arguments = _arguments(call.arguments)
+        if result.source == "simulated" and arguments is not None:
+            answered = RecordedCall(call.name, arguments, result.text, result.is_error)
+            into.answered.append(answered)
 
 
 def _arguments(written: Any) -> Mapping[str, Any] | None:

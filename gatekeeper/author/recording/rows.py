@@ -17,6 +17,7 @@ from gatekeeper.contract.calls.trajectory import KINDS
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.tools.matching import MOST_RESULT
 from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.sampling.stored_text import CUT
 
 _TEMPLATE = re.compile(r"\{[{%]")
 _CHANGED_BY_TEMPLATES = re.compile(r"\{+[%#]?|\r|\n\Z")
@@ -58,7 +59,8 @@ def rows_of(conversations: Iterable[Sequence[RecordedCall]]) -> RecordedRows:
             row, pieces, is_loose = _row(longest)
         except TooMuchPersonalDataError:
             row, pieces, is_loose = {}, 0, False
-        if not row or len(canonical(row)) > MOST_RESULT:
+        is_cut = any(str(call.returns).endswith(CUT) for call in longest)
+        if not row or is_cut or len(canonical(row)) > MOST_RESULT:
             left_out += 1
             continue
         replaced, loosened = replaced + pieces, loosened + is_loose

@@ -52,9 +52,9 @@ def record(arguments: argparse.Namespace) -> int:
     calls in logs and traces; personal data and secrets are replaced. A tool that may destroy
     something is called only if you agree.
     """
-    if arguments.logs:
-        if arguments.command_line or arguments.url or arguments.contract:
-            raise UsageError("give either --log or a server, not both")
+    if arguments.logs and (arguments.command_line or arguments.url):
+        raise UsageError("give either --log or a server, not both")
+    if arguments.logs and not arguments.contract:
         return _write_rows(rows_of(read_calls(arguments.logs)), arguments.out or DEFAULT_ROWS)
     if arguments.contract:
         return _record_contract(arguments)
@@ -82,7 +82,7 @@ def _in_contract(out: Path) -> str:
 
 
 def _record_contract(arguments: argparse.Namespace) -> int:
-    server = _server(arguments)
+    server = None if arguments.logs else _server(arguments)
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
         policy = load_policy(revision)
@@ -91,6 +91,8 @@ def _record_contract(arguments: argparse.Namespace) -> int:
         out = arguments.out or root / dirname(contract.path) / f"{contract.name}.{DEFAULT_ROWS}"
         if out.exists():
             raise UsageError(f"{out} exists already; move this file, or name another with --out")
+        if server is None:
+            return _write_rows(rows_of(read_calls(arguments.logs, contract.name)), out)
         may_call = partial(_may_call, set(arguments.allow), {})
         found = record_live(
             contract, server, revision, policy, root, may_call, resume=arguments.resume
@@ -226,11 +228,12 @@ tools = Actions(
     {
         record: options(
             f"""{_SERVER}
-    --contract NAME         record what the server's tools answer to the fixtures of this contract
+    --contract NAME         record what the server's tools answer to the fixtures of this contract;
+                            with --log, what a simulator answered in the contract's samples
     --allow TOOL            call this tool without a question; can be repeated
     --resume                reuse the model's answers of a recording that failed
-    --log LOG               read calls from this log or trace (JSON or JSON Lines), and start no
-                            server; can be repeated
+    --log LOG               read calls from this log, trace or samples.jsonl, and start no server;
+                            can be repeated
     --out FILE              the file to write (default: {DEFAULT_TOOLS}, or {DEFAULT_ROWS}); a
                             recorded list is replaced
     """,

@@ -7,7 +7,7 @@ answers and tool calls, which nothing answered.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -105,14 +105,17 @@ def row_for(call: ToolCall) -> str:
 
 
 def simulated_notices(samples: Iterable[Sample]) -> list[str]:
-    """Say how many answers of tools a model has made up, if any."""
-    turns = (turn for s in samples if s.completion for turn in s.completion.turns)
-    sources = Counter(result.source for turn in turns for result in turn.results)
-    if not sources["simulated"]:
-        return []
+    """Say of each contract how many answers of tools a model has made up, if any."""
+    sources: dict[str, Counter[str]] = defaultdict(Counter)
+    for sample in samples:
+        turns = sample.completion.turns if sample.completion else ()
+        sources[sample.trial.contract].update(r.source for turn in turns for r in turn.results)
     return [
-        f"A model made up {sources['simulated']:,} of {sources.total():,} answers of tools. To "
-        "declare them instead, add rows to `tool_results`; samples.jsonl has what it said."
+        f"A model made up {found['simulated']:,} of {found.total():,} answers of tools. To keep "
+        "them as rows, take the samples.jsonl of this run, and run `gatekeeper tools record "
+        f"--contract {contract} --log samples.jsonl`."
+        for contract, found in sources.items()
+        if found["simulated"]
     ]
 
 

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.recording.calls import RecordedCall, read_calls
+from gatekeeper.author.recording.rows import rows_of
+from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, shorten
 
 ARGUMENTS = {"id": "A7"}
 OPENAI = [
@@ -198,3 +200,55 @@ _JSON = st.recursive(
 def test_any_json_is_read_without_an_error(tmp_path_factory, document) -> None:
     path = tmp_path_factory.mktemp("logs") / "log.json"
     assert isinstance(calls_of(path, document), list)
+
+
+def sample(*results: Any, contract: str = "shop", arguments: str = '{"id": "A7"}') -> Any:
+    calls = [{"name": "find_order", "arguments": arguments, "id": None} for _ in results]
+    turn = {"output_raw": "", "tool_calls": calls, "results": list(results)}
+    return {"contract": contract, "turns": [turn, {"output_raw": "done"}]}
+
+
+def test_of_samples_what_a_simulator_answered_is_read(tmp_path) -> None:
+    said = {"text": "Error: gone", "is_error": True, "source": "simulated"}
+    again = {"text": "shipped", "source": "simulated"}
+    found = calls_of(tmp_path / "samples.jsonl", sample(said, {**said, "source": "row"}, again))
+    assert found == [
+        [
+            RecordedCall("find_order", ARGUMENTS, "Error: gone", is_error=True),
+            RecordedCall("find_order", ARGUMENTS, "shipped"),
+        ]
+    ]
+    assert rows_of(found).rows == (
+        {
+            "tool": "find_order",
+            "when": ARGUMENTS,
+            "error": "gone",
+            "then": [{"returns": "shipped"}],
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        sample({"text": "shipped", "source": "row"}),
+        sample({"text": "", "source": "none"}),
+        sample({"text": "shipped", "source": "simulated"}, contract="other"),
+        sample({"text": "shipped", "source": "simulated"}, arguments="[1]"),
+        sample({"text": "shipped", "source": "simulated"}, arguments='{"id": "A... [cut'),
+        sample({"text": 1, "source": "simulated"}),
+        sample("shipped"),
+        {"tool_calls": [], "results": 1},
+        {**sample({"text": "x", "source": "simulated"}), "contract": ["shop"]},
+    ],
+)
+def test_what_no_simulator_of_the_contract_answered_is_left_out(left, tmp_path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(f"{json.dumps(left)}\n" * 2)
+    assert list(read_calls([path], "shop")) == []
+
+
+def test_an_answer_that_was_cut_makes_no_row(tmp_path) -> None:
+    cut = {"text": shorten("x" * 3_000, MOST_OF_MESSAGE), "source": "simulated"}
+    found = rows_of(calls_of(tmp_path / "samples.jsonl", sample(cut)))
+    assert (found.rows, found.left_out) == ((), 1)
