@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.git_repository import GitRepository
+from support.judged_contract import check
 from support.openai_server import Fault, OpenAIServer, bad_request
 
 from gatekeeper.cli.main import main
@@ -64,13 +65,6 @@ def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
     return git_repository("proposed").propose(
         {"prompts/polite.txt": "Say {{ word }} rudely.\n"}, FILES
     )
-
-
-def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    code = main([*named, "--out", str(out), *more])
-    file = out / "result.json"
-    return code, json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def test_outputs_that_mean_something_else_are_blocked_and_a_replay_agrees(

@@ -17,8 +17,7 @@ from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.machine_needs import CHROMIUM
 from support.openai_server import OpenAIServer, Reply
-
-from gatekeeper.cli.main import main
+from support.recorded_repository import check
 
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -60,11 +59,6 @@ def proposed(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     head = {"prompts/total.txt": "Read the total of {{ shop }}."}
     return git_repository("receipts").propose(head, FILES)
-
-
-def check(repository: GitRepository, out: Path, *more: str) -> int:
-    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    return main([*named, "--out", str(out), *more])
 
 
 def pictures_of(page: str) -> dict[str, str]:

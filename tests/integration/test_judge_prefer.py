@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.edited_text import edited
 from support.git_repository import GitRepository
+from support.judged_contract import check
 from support.judges import verdict
 from support.openai_server import Fault, OpenAIServer, bad_request
 
@@ -74,12 +73,6 @@ def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
     return git_repository("prefer").propose(
         {"prompts/reply.txt": "Explain {{ word }} briefly.\n"}, FILES
     )
-
-
-def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    code = main([*named, "--out", str(out), *more])
-    return code, json.loads((out / "result.json").read_text("utf-8"))
 
 
 def reasons(result: dict[str, Any]) -> dict[str, str]:

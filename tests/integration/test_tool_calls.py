@@ -15,8 +15,7 @@ import pytest
 from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply
-
-from gatekeeper.cli.main import main
+from support.recorded_repository import check
 
 KEY = "sk-0123456789abcdef"
 TOOL = {
@@ -53,11 +52,6 @@ def proposed(
         {"prompts/refund.txt": "Please refund {{ x }}"},
         {"prompts/refund.txt": "Refund {{ x }}", "contracts/r.yaml": CONTRACT},
     )
-
-
-def check(repository: GitRepository, out: Path, *more: str) -> int:
-    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    return main([*named, "--out", str(out), *more])
 
 
 def rows(out: Path) -> list[dict[str, Any]]:

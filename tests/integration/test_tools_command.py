@@ -27,9 +27,7 @@ REFUND = {"name": "refund", "description": "Pay back.", "inputSchema": {"type": 
 
 
 @pytest.fixture(autouse=True)
-def _on_a_machine_of_a_person(monkeypatch, tmp_path) -> None:
-    for name in ("GITHUB_EVENT_NAME", *servers._OF_CHANGES):
-        monkeypatch.delenv(name, raising=False)
+def in_an_empty_folder(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
 
 

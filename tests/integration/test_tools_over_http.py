@@ -63,9 +63,7 @@ class Shop(LocalServer):
 
 
 @pytest.fixture(autouse=True)
-def _on_a_machine_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("GITHUB_EVENT_NAME", *servers._OF_CHANGES):
-        monkeypatch.delenv(name, raising=False)
+def in_an_empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SHOP_AUTHORIZATION", KEY)
     monkeypatch.setattr(NetworkGuard, "named", set())

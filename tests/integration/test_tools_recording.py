@@ -63,9 +63,7 @@ class Agent:
 
 
 @pytest.fixture(autouse=True)
-def _on_a_machine_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GITHUB_EVENT_NAME", *servers._OF_CHANGES):
-        monkeypatch.delenv(name, raising=False)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 

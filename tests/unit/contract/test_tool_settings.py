@@ -58,8 +58,6 @@ def test_tools_are_functions_inline_in_files_and_of_mcp_servers(text: str) -> No
     assert load(tools=[FIND, MCP]).target.params["tools"] == [FIND, refund]
     of_anthropic = {"input_schema" if k == "inputSchema" else k: v for k, v in MCP.items()}
     assert load(tools=[FIND, of_anthropic]).target.params["tools"] == [FIND, refund]
-    anthropic = {"name": "refund", "description": "Pays.", "input_schema": SCHEMA}
-    assert load(tools=[FIND, anthropic]).target.params["tools"] == [FIND, refund]
     single = load(tools=[MCP], tool_results=None)
     assert (single.tools, single.target.params["tools"]) == (None, [refund])
 
