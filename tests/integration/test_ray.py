@@ -19,7 +19,7 @@ import pytest
 from support.edited_text import edited
 from support.git_repository import GitRepository
 from support.machine_needs import RAY
-from support.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer, Reply
 from support.pull_request import CONTRACT, answer, files
 from support.same_result import without_time_and_calls
 
@@ -41,6 +41,20 @@ ADAPTIVE = edited(
     "sampling: {samples: 4, mode: adaptive}\nslo: {success_rate: 0.3}",
 )
 WHOLE = edited(CONTRACT, "name: sentiment", "name: whole", "samples: 1", "samples: 3")
+
+
+AGENT = """\
+contract: 1
+name: agent
+prompt: agent.md
+model: openai/gpt-4o-mini
+tools: [{name: find, inputSchema: {}}]
+tool_results: [{tool: find, returns: "{{ args.id }} is paid"}]
+fixtures: [{id: a, vars: {order: A1}}, {id: b, vars: {order: A2}}]
+checks: [{type: equals, value: "{{ order }} is paid"}]
+sampling: {samples: 3, mode: fixed}
+slo: {success_rate: 0.3}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +136,32 @@ def test_the_verdict_is_that_of_one_machine(
     assert found["calls"]["made"] == many
     assert found["cost_usd"] > 0
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_loop_of_tools_decides_as_on_one_machine(
+    cluster: Any,
+    server: OpenAIServer,
+    git_repository: Callable[..., GitRepository],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def says(body: Mapping[str, Any]) -> str | Reply:
+        said = body["messages"]
+        if len(said) > 1:
+            return str(said[-1]["content"])
+        asked = {"name": "find", "arguments": json.dumps({"id": said[0]["content"]})}
+        calls = ({"id": "x", "type": "function", "function": asked},)
+        return Reply(None, finish_reason="tool_calls", tool_calls=calls)
+
+    monkeypatch.setattr(server, "_answer", says)
+    agent = git_repository("agent")
+    agent.commit("agent", {"contracts/agent.yaml": AGENT, "contracts/agent.md": "{{ order }}"})
+    assert run(agent, tmp_path / "many", "--ray", cluster.address) == 0
+    many = len(server.requests)
+    assert run(agent, tmp_path / "one") == 0
+    found, one = result(tmp_path / "many"), result(tmp_path / "one")
+    assert without_time_and_calls(found) == without_time_and_calls(one)
+    assert found["calls"]["made"] == many == 2 * 3 * 2
 
 
 def test_a_node_that_dies_loses_no_answer(
