@@ -19,6 +19,13 @@ from gatekeeper.contract.formats.foreign_suite import (
     NothingToRunError,
     name_of_contract,
 )
+from gatekeeper.contract.formats.prompty_pictures import (
+    WHY,
+    fixture_of,
+    has_markdown,
+    refusal,
+    without_pictures,
+)
 from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys, root_of
 from gatekeeper.contract.formats.rows import contract_of
 from gatekeeper.contract.prompts.kinds import without_template_suffix
@@ -28,7 +35,8 @@ from gatekeeper.contract.values.definition import NotRun, Prompt
 
 _FILE = re.compile(r"\$\{file:([^{}]+)\}")
 _SAMPLES = ("sample", "example")
-_FILE_KINDS = ("image", "audio", "file")
+_FILE_KINDS = ("audio", "file")
+_OF_MODEL_2 = frozenset({"id", "provider", "apiType", "options", "connection"})
 _MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
 _OF_PROPERTY = "name kind type items properties enumValues"
@@ -64,11 +72,12 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     root, prompt = _with_files(files, root)
     _require_texts(root)
     path = root.document.path
+    prompt, pictures = _pictured(files, root, prompt)
     params = {**(prompt.params if prompt else {}), **_response_format(root)}
     at = root.child("outputs" if "outputs" in root.mapping else "model")
     tree = {
         "prompt": f"./{basename(path)}",
-        "fixtures": _fixtures(files, root),
+        "fixtures": _fixtures(files, root, pictures),
         "checks": [_check(root)],
         "params": at.at(params) if params else None,
         "model": root.child("model").at(prompt.model) if prompt and prompt.model else None,
@@ -115,6 +124,37 @@ def _require_texts(root: Node) -> None:
             raise NothingToRunError(root.child("inputs", *place).problem(what, fix).problems)
 
 
+def _pictured(
+    files: SuiteFiles, root: Node, prompt: Prompt | None
+) -> tuple[Prompt | None, tuple[str, ...]]:
+    """Return the prompt without its pictures, and what holds each of these. Raises ContractError,
+    and NothingToRunError if they cannot be sent as Prompty does."""
+    text, inputs, version = files.own_text(root.document), root.child("inputs"), _version(root)
+    named = [one for one in _values_of_inputs(inputs.value, ("kind",)) if one[2] == "image"]
+    if not named and (version == 2 or "![" not in text):
+        return prompt, ()
+    made = prompt or parse_prompt(text, root.document.path)
+    if not named and not has_markdown([message.content for message in made.messages]):
+        return prompt, ()
+    found = without_pictures(made, None if version == 1 else [name for _, name, _ in named])
+    if found is None:
+        what = (
+            f"the input `{named[0][1][:100]}` is of the kind `image`"
+            if named
+            else "a message has a Markdown image"
+        )
+        raise refusal(inputs.child(*named[0][0]) if named else root, f"{what}, {WHY}")
+    return found
+
+
+def _version(root: Node) -> int:
+    """Return the version of Prompty that a file is for."""
+    parts = (root.get("inputs"), root.get("outputs"))
+    model = root.child("model")
+    is_2 = isinstance(model.value, str) or bool(_OF_MODEL_2 & model.mapping.keys())
+    return 2 if is_2 or any(map(_is_version_2, parts)) else 1
+
+
 def _texts(node: Node) -> Iterator[Node]:
     """Yield every text in a value."""
     if isinstance(node.value, str):
@@ -150,11 +190,14 @@ def _values_of_inputs(
             yield (place, found), name, item[found]
 
 
-def _fixtures(files: SuiteFiles, root: Node) -> list[At]:
-    sample, inputs = root.child("sample"), root.child("inputs")
+def _fixtures(files: SuiteFiles, root: Node, pictures: Sequence[str]) -> list[At]:
+    sample, inputs, version = root.child("sample"), root.child("inputs"), _version(root)
     if isinstance(sample.value, str):
         match = _FILE.fullmatch(sample.value.strip())
         sample = files.parsed(sample, match[1] if match else sample.value)
+    if version == 1 and has_markdown([sample.value, inputs.value]):
+        at = sample if sample.value else inputs
+        raise refusal(at, f"the sample has a Markdown image, {WHY}")
     defaults = {
         name: inputs.child(*place).copy()
         for place, name, value in _values_of_inputs(inputs.value, ("default",))
@@ -163,10 +206,13 @@ def _fixtures(files: SuiteFiles, root: Node) -> list[At]:
     if sample.value:
         # Each input that a sample leaves out has its default.
         rows = _rows(sample)
-        return [row.at({"vars": row.at({**defaults, **row.copy().value})}) for row in rows]
+        values = [{**defaults, **row.copy().value} for row in rows]
+        return [
+            fixture_of(row, own, pictures, version) for row, own in zip(rows, values, strict=True)
+        ]
     samples = _values_of_inputs(inputs.value)
     variables = {name: inputs.child(*place).copy() for place, name, _ in samples}
-    return [inputs.at({"vars": {**defaults, **variables}})]
+    return [fixture_of(inputs, {**defaults, **variables}, pictures, version)]
 
 
 def _rows(sample: Node) -> list[Node]:
