@@ -177,7 +177,7 @@ async def _say(
     raise CallFailed(f"{who} gave no readable answer in {TRIES} tries; the last was {written}")
 
 
-_NOT_ANSWERED = "Error: this tool is not available at the moment"
+_NOT_ANSWERED = "this tool is not available at the moment"
 
 
 class _ToolLoop:
@@ -216,7 +216,7 @@ class _ToolLoop:
             if result is None:
                 self.goes_on = self._tools.unanswered == "error"
                 said = _NOT_ANSWERED if self.goes_on else ""
-                result = ToolResult(said, is_error=self.goes_on, source="none")
+                result = ToolResult(said, is_error=self.goes_on, source="none").marked()
             results.append(result)
             characters += len(result.text)
             self.goes_on &= characters <= MOST_TEXT

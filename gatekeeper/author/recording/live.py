@@ -11,7 +11,6 @@ from typing import Any
 
 from gatekeeper.author.generation.ask import Asker, UnusableAnswer
 from gatekeeper.author.recording.calls import RecordedCall
-from gatekeeper.author.recording.rows import ERROR
 from gatekeeper.author.recording.servers import Live, Server, connected
 from gatekeeper.author.recording.tool_lists import Tool
 from gatekeeper.author.session import AnswerFile, AskedModels, run_asker
@@ -22,7 +21,7 @@ from gatekeeper.contract.tools.matching import MOST_RESULT
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, SimulatedUser, ToolCall
 from gatekeeper.contract.values.tools import Tools
-from gatekeeper.contract.values.trial import JudgeAnswer, Request, ToolResult, Trial
+from gatekeeper.contract.values.trial import ERROR, JudgeAnswer, Request, ToolResult, Trial
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.conversations import converse
@@ -102,7 +101,7 @@ async def _record_one(
         text = environment_redactor().text(text)[:MOST_RESULT]
         text = text.removeprefix(ERROR if is_error else "")
         calls.append(RecordedCall(call.name, arguments, text, is_error))
-        return ToolResult(f"{ERROR}{text}" if is_error else text, is_error)
+        return ToolResult(text, is_error).marked()
 
     async def ask_user(question: Request) -> JudgeAnswer:
         return JudgeAnswer(question_id(question), await asker.complete(question, _STAGE))

@@ -16,12 +16,12 @@ from gatekeeper.author.recording.calls import RecordedCall
 from gatekeeper.contract.calls.trajectory import KINDS
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.tools.matching import MOST_RESULT
+from gatekeeper.contract.values.trial import ERROR
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.stored_text import CUT
 
 _TEMPLATE = re.compile(r"\{[{%]")
 _CHANGED_BY_TEMPLATES = re.compile(r"\{+[%#]?|\r|\n\Z")
-ERROR = "Error: "
 
 
 @dataclass(frozen=True, slots=True)

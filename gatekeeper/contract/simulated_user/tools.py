@@ -94,4 +94,4 @@ def read_result(completion: Completion | None, question: str) -> ToolResult | No
     text, is_error = found.get("result"), found.get("is_error")
     if not isinstance(text, str) or not isinstance(is_error, bool) or len(text) > MOST_RESULT:
         return None
-    return ToolResult(f"Error: {text}" if is_error else text, is_error, "simulated")
+    return ToolResult(text, is_error, "simulated").marked()

@@ -57,8 +57,8 @@ class Toolbox:
         self.changed = None
         args = read_arguments(call)
         if args is None:
-            what = f"Error: the arguments of {call.name[:100]} are not a JSON object"
-            return ToolResult(what, is_error=True, source="none")
+            what = f"the arguments of {call.name[:100]} are not a JSON object"
+            return ToolResult(what, is_error=True, source="none").marked()
         rows, simple = _rows_of(self._tools.rows, call.name)
         asked = {
             "args": args,
@@ -76,10 +76,7 @@ class Toolbox:
         if "state" in found:
             self.changed = found["state"]
             self.state = json.loads(found["state"])
-        text, is_error = found["text"], found["is_error"]
-        return ToolResult(
-            f"Error: {text}" if is_error else text, is_error, "row", found["delay_ms"]
-        )
+        return ToolResult(found["text"], found["is_error"], "row", found["delay_ms"]).marked()
 
     def _ask_child(self, rows: Sequence[Row], asked: Mapping[str, Any]) -> dict[str, Any]:
         key = rows_digest(self._tools.rows)

@@ -206,6 +206,13 @@ class ToolResult:
     source: Literal["row", "simulated", "none"] = "row"
     delay_ms: float = 0.0
 
+    def marked(self) -> ToolResult:
+        """Return the result as the model gets it: the text of an error begins with `ERROR`."""
+        return replace(self, text=f"{ERROR}{self.text}") if self.is_error else self
+
+
+ERROR = "Error: "
+
 
 class QuestionId(NamedTuple):
     """Identifies a question to a judge: the model, the digest of messages and parameters, and the
