@@ -78,13 +78,14 @@ def _sent_digest(
 def tools_meaning(tools: Tools) -> Any:
     """Return what a tool loop does, without how its texts are laid out."""
     plain = asdict(replace(tools, rows=()))
-    return plain | {"rows": rows_digest(tools.rows)}
+    return plain | {"rows": rows_digest(tools.rows), "state": json.dumps(tools.state)}
 
 
 @kept_by_identity
 def rows_digest(rows: tuple[ToolRow, ...]) -> str:
-    """Return the digest of what tools answer. Fixtures share most of their rows."""
-    return digest([asdict(row) for row in rows])
+    """Return the digest of what tools answer, which the model reads in the order of its keys.
+    Fixtures share most of their rows."""
+    return digest([[row.tool, row.when, json.dumps(asdict(row)["answers"])] for row in rows])
 
 
 def _message_meaning(message: Message) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "turns": list(fixture.turns),
         "user": asdict(fixture.user) if fixture.user else None,
         "tool_results": fixture.tool_results and rows_digest(fixture.tool_results),
-        "state": None if fixture.state is None else [fixture.state],
+        "state": None if fixture.state is None else json.dumps(fixture.state),
         "files": [list(content) for content in fixture.contents],
     }
     return meaning | {key: value for key, value in optional.items() if value}

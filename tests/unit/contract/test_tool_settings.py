@@ -9,7 +9,7 @@ import pytest
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
-from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.meaning.digests import canonical, contract_digest, tools_meaning
 from gatekeeper.contract.tools.answers import tools_for
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract
@@ -22,6 +22,7 @@ SCHEMA = {"type": "object", "required": ["id"]}
 MCP = {"name": "refund", "description": "Pays.", "inputSchema": SCHEMA, "title": "x"}
 ROW = {"tool": "find", "returns": "ok"}
 FIXTURE = {"id": "a", "vars": {"x": "1"}}
+FOUND = {"id": 7, "status": "paid"}
 
 
 def load(files: dict[str, str] | None = None, **keys: Any) -> Contract:
@@ -231,6 +232,32 @@ def test_an_empty_state_is_another_contract_than_none(state: Any) -> None:
     """A patch can add to an empty state alone."""
     digests = {contract_digest(load(fixtures=[FIXTURE | s])) for s in ({}, {"state": state})}
     assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"tool_results": [ROW | {"returns": FOUND}]},
+        {"tool_results": [ROW | {"then": [{"returns": {"orders": [FOUND]}}]}]},
+        {"tool_results": [ROW | {"sets": [{"op": "add", "path": "/x", "value": FOUND}]}]},
+        {"fixtures": [FIXTURE | {"tool_results": [ROW | {"returns": [FOUND]}]}]},
+        {"fixtures": [FIXTURE | {"state": FOUND}]},
+    ],
+)
+def test_the_order_of_what_a_tool_answers_counts(keys: dict[str, Any]) -> None:
+    """The model reads the keys of an answer in this order."""
+    turned = json.loads(json.dumps(keys), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
+    assert turned == keys
+    before, now = load(**keys), load(**turned)
+    assert contract_digest(before) != contract_digest(now)
+    loops = [tools_for(each.tools, each.fixtures[0]) for each in (before, now)]
+    assert len({canonical(tools_meaning(loop)) for loop in loops if loop}) == 2
+
+
+def test_the_order_of_a_condition_does_not_count() -> None:
+    whens = ({"id": 7, "by": {"a": 1, "b": 2}}, {"by": {"b": 2, "a": 1}, "id": 7})
+    rows = [{"returns": "ok", "when": when, "tool": "find"} for when in whens]
+    assert len({contract_digest(load(tool_results=[row])) for row in rows}) == 1
 
 
 def test_a_simulator_is_read() -> None:
