@@ -33,7 +33,7 @@ from gatekeeper.checks.step_views import (
     prompts_of_step,
     renamed_steps,
 )
-from gatekeeper.contract.calls.calls import count_added, ends_turn
+from gatekeeper.contract.calls.calls import count_added, ends_turn, join_turns
 from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
@@ -52,7 +52,6 @@ from gatekeeper.contract.values.definition import (
 from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.contract.values.trial import Arm, CheckResult, Request, Sample, Trial
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.sampling.conversations import join_turns
 
 
 @dataclass(frozen=True, slots=True)

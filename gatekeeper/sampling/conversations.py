@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gatekeeper.contract.calls.calls import (
     MOST_TEXT,
@@ -19,6 +17,7 @@ from gatekeeper.contract.calls.calls import (
     count_rounds,
     ends_turn,
     is_too_long,
+    join_turns,
     sent_as,
     user_begins,
 )
@@ -256,34 +255,3 @@ class _ToolLoop:
 def _size(messages: Sequence[Message]) -> int:
     """Return the characters of messages."""
     return sum(len(m.content) + sum(len(c.arguments) for c in m.calls) for m in messages)
-
-
-def join_turns(turns: Sequence[Turn]) -> Completion:
-    """Return one completion for all turns: the last answer, and what all of them took. An amount is
-    unknown if that of one turn is; the time to the first token is that of the first turn. Tools
-    that are called together answer together."""
-    answers = [turn.completion for turn in turns]
-    totals = {name: _total(name, answers) for name in _AMOUNTS}
-    if totals["latency_ms"] is not None:
-        waited = (max((r.delay_ms for r in turn.results), default=0.0) for turn in turns)
-        totals["latency_ms"] += math.fsum(waited)
-    return replace(
-        answers[-1],
-        **totals,
-        ttft_ms=answers[0].ttft_ms,
-        replayed=all(answer.replayed for answer in answers),
-        turns=tuple(turns),
-    )
-
-
-_AMOUNTS = (
-    *("latency_ms", "cost_usd", "prompt_tokens", "completion_tokens"),
-    *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
-)
-
-
-def _total(name: str, answers: Sequence[Completion]) -> Any:
-    amounts = [getattr(answer, name) for answer in answers]
-    if None in amounts:
-        return None
-    return sum(amounts) if name.endswith("_tokens") else math.fsum(amounts)

@@ -28,7 +28,7 @@ from support.native_clients import (
 )
 from support.streamed_answers import chat_events, message_events, response_events, stream
 
-from gatekeeper.contract.calls.calls import next_messages
+from gatekeeper.contract.calls.calls import join_turns, next_messages
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.definition import Message, ToolCall
 from gatekeeper.contract.values.tools import Tools
@@ -36,7 +36,6 @@ from gatekeeper.contract.values.trial import Completion, Request, ToolResult, Tu
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.native.chat_messages import arguments_of, chat_messages, function_of
 from gatekeeper.sampling.completion_record import completion_record, read_completion
-from gatekeeper.sampling.conversations import join_turns
 from gatekeeper.sampling.stored_text import stored_completion
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.

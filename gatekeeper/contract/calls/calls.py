@@ -7,11 +7,13 @@ that looks like a template is only text.
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
+from typing import Any
 
 from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, sayings
 from gatekeeper.contract.values.call import (
@@ -281,6 +283,37 @@ def spoken(sample: Sample) -> Sample:
     so far, or the last step of a chain. A sample of a single call stays as it is."""
     turns = sample.completion.turns if sample.completion else ()
     return as_called(sample, len(turns) - 1) if turns else sample
+
+
+def join_turns(turns: Sequence[Turn]) -> Completion:
+    """Return one completion for all turns: the last answer, and what all of them took. An amount is
+    unknown if that of one turn is; the time to the first token is that of the first turn. Tools
+    that are called together answer together."""
+    answers = [turn.completion for turn in turns]
+    totals = {name: _total(name, answers) for name in _AMOUNTS}
+    if totals["latency_ms"] is not None:
+        waited = (max((r.delay_ms for r in turn.results), default=0.0) for turn in turns)
+        totals["latency_ms"] += math.fsum(waited)
+    return replace(
+        answers[-1],
+        **totals,
+        ttft_ms=answers[0].ttft_ms,
+        replayed=all(answer.replayed for answer in answers),
+        turns=tuple(turns),
+    )
+
+
+_AMOUNTS = (
+    *("latency_ms", "cost_usd", "prompt_tokens", "completion_tokens"),
+    *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
+)
+
+
+def _total(name: str, answers: Sequence[Completion]) -> Any:
+    amounts = [getattr(answer, name) for answer in answers]
+    if None in amounts:
+        return None
+    return sum(amounts) if name.endswith("_tokens") else math.fsum(amounts)
 
 
 def as_called(sample: Sample, number: int) -> Sample:
