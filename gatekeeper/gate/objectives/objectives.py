@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gatekeeper.contract.models.params import ANSWER_LIMITS
+from gatekeeper.contract.models.params import written_limits
 from gatekeeper.contract.values.calibration_record import (
     NOT_CALIBRATED,
     Calibrations,
@@ -106,9 +106,7 @@ def _split(outcome: Outcome) -> tuple[int, int] | None:
 
 
 def _limit(outcome: Outcome) -> int | None:
-    params = outcome.sample.trial.request.params
-    limits = [params[name] for name in ANSWER_LIMITS if isinstance(params.get(name), int)]
-    return max(limits) if limits else None
+    return max(written_limits(outcome.sample.trial.request.params), default=None)
 
 
 def slo_results(
