@@ -13,9 +13,9 @@ from typing import Any
 
 from gatekeeper.author.logs.personal_data import TooMuchPersonalDataError, without_personal_data
 from gatekeeper.author.recording.calls import RecordedCall
-from gatekeeper.contract.calls.trajectory import KINDS
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.tools.matching import MOST_RESULT
+from gatekeeper.contract.values.tools import written_condition
 from gatekeeper.contract.values.trial import ERROR
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.stored_text import CUT
@@ -83,7 +83,7 @@ def _row(sequence: Sequence[RecordedCall]) -> tuple[dict[str, Any], int, bool]:
         if secrets.value(value) == value and not without_personal_data({name: value})[1]
     }
     row: dict[str, Any] = {"tool": sequence[0].tool}
-    row |= {"when": {"equals": when} if KINDS & when.keys() else when} if when else {}
+    row |= {"when": written_condition(when)} if when else {}
     row |= answers[0] | ({"then": answers[1:]} if answers[1:] else {})
     return row, sum(count for _, count in clean), len(when) < len(sequence[0].arguments)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gatekeeper.contract.values.definition import ToolCall
-from gatekeeper.contract.values.tools import MOST_CALLS, offered
+from gatekeeper.contract.values.tools import MOST_CALLS, offered, written_condition
 from gatekeeper.contract.values.trial import (
     REFUSED_REQUESTS,
     Completion,
@@ -24,8 +24,6 @@ from gatekeeper.contract.values.trial import (
 
 _SHOWN = 300
 """Characters of a name or of arguments in a message."""
-KINDS = frozenset({"equals", "schema", "path", "pattern"})
-"""Names of arguments that `when` could take for a kind of condition."""
 Ended = Literal["answered", "max_steps", "unanswered", "refused"]
 
 
@@ -99,8 +97,7 @@ def row_for(call: ToolCall) -> str:
     except (ValueError, RecursionError):
         args = None
     exact = isinstance(args, dict) and args and len(call.arguments) <= _SHOWN
-    when = {"equals": args} if KINDS & {*(args or ())} else args
-    row = {"tool": call.name[:_SHOWN]} | ({"when": when} if exact else {})
+    row = {"tool": call.name[:_SHOWN]} | ({"when": written_condition(args)} if exact else {})
     return f"- {json.dumps(row | {'returns': '…'}, ensure_ascii=False)}"
 
 

@@ -10,7 +10,7 @@ from gatekeeper.contract.meaning.schemas import contract_schema
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Row
 from gatekeeper.contract.tools.answers import faults_in
-from gatekeeper.contract.values.tools import ToolAnswer, ToolRow
+from gatekeeper.contract.values.tools import ToolAnswer, ToolRow, read_condition
 from gatekeeper.errors import Problem
 
 MOST_ROWS = 2_000
@@ -62,7 +62,7 @@ def _row_schema() -> Mapping[str, Any]:
 
 def _row(data: Mapping[str, Any]) -> ToolRow:
     answers = tuple(map(_answer, (data, *data.get("then", ()))))
-    return ToolRow(data["tool"], answers, _condition(data.get("when", {})))
+    return ToolRow(data["tool"], answers, read_condition(data.get("when", {})))
 
 
 def _answer(data: Mapping[str, Any]) -> ToolAnswer:
@@ -70,18 +70,3 @@ def _answer(data: Mapping[str, Any]) -> ToolAnswer:
     if "error" in data:
         return ToolAnswer(data["error"], is_error=True, delay_ms=delay, sets=sets)
     return ToolAnswer(data.get("returns"), delay_ms=delay, sets=sets)
-
-
-def _condition(when: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the condition of a row. Arguments that have the name of a kind of condition are told
-    from it by their values, or are written inside `equals`."""
-    (kind, wanted), *others = when.items() or [("equals", {})]
-    is_kind = {
-        "equals": isinstance(wanted, dict),
-        "schema": isinstance(wanted, dict | bool),
-        "path": isinstance(wanted, str) and wanted.startswith(("$.", "$[")),
-        "pattern": isinstance(wanted, str),
-    }
-    known = not others and is_kind.get(kind, False)
-    found = dict(when) if known else {"equals": dict(when)}
-    return {} if found == {"equals": {}} else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,28 @@ def as_function(tool: Any) -> Any:
         if tool.get(key) is not None:
             function.setdefault("parameters", tool[key])
     return {"type": "function", "function": function}
+
+
+_CONDITIONS: Mapping[str, Callable[[Any], bool]] = {
+    "equals": lambda wanted: isinstance(wanted, dict),
+    "schema": lambda wanted: isinstance(wanted, dict | bool),
+    "path": lambda wanted: isinstance(wanted, str) and wanted.startswith(("$.", "$[")),
+    "pattern": lambda wanted: isinstance(wanted, str),
+}
+
+
+def read_condition(when: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the condition of a row. Arguments that have the name of a kind of condition are told
+    from it by their values, or are written inside `equals`."""
+    (kind, wanted), *others = when.items() or [("equals", {})]
+    known = not others and kind in _CONDITIONS and _CONDITIONS[kind](wanted)
+    found = dict(when) if known else {"equals": dict(when)}
+    return {} if found == {"equals": {}} else found
+
+
+def written_condition(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return how a row's `when` is written that requires these arguments."""
+    return {"equals": args} if _CONDITIONS.keys() & args.keys() else args
 
 
 @dataclass(frozen=True, slots=True)
