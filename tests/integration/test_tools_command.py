@@ -156,7 +156,6 @@ def test_a_hostile_server_ends_in_an_error_and_writes_nothing(
     behaviour, said, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr(servers, "MOST_BYTES", 200_000)
-    monkeypatch.setattr(servers._Said.__init__, "__defaults__", (200_000, b"", ""))
     monkeypatch.setattr(servers, "MOST_TOOLS", 20)
     monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 0.3)
     monkeypatch.setattr(servers, "SECONDS", 0.3 if behaviour.get("silent") else 10.0)

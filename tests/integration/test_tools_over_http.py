@@ -113,7 +113,6 @@ def test_the_end_of_a_session_is_not_waited_for(monkeypatch) -> None:
 @pytest.mark.parametrize("given", [{"pads": 300_000}, {"explodes": True}], ids=str)
 def test_an_answer_without_end_is_not_read(given, monkeypatch, capsys) -> None:
     monkeypatch.setattr(servers, "MOST_BYTES", 200_000)
-    monkeypatch.setattr(servers._Said.__init__, "__defaults__", (200_000, b"", ""))
     with Shop(**given) as shop:
         assert main(["tools", "record", "--url", f"{shop.url}/mcp"]) == 3
     assert "the MCP server failed to" in capsys.readouterr().err

@@ -56,7 +56,7 @@ class _Said:
     """How many bytes the server may still send, the end of its standard error, and why it was
     left."""
 
-    left: int = MOST_BYTES
+    left: int = field(default_factory=lambda: MOST_BYTES)
     errors: bytes = b""
     fault: str = ""
 
@@ -105,11 +105,11 @@ class Live:
         return "\n".join(texts), bool(found.is_error)
 
 
-def refuse_in_pull_requests(environ: Mapping[str, str] = os.environ) -> None:
+def refuse_in_pull_requests() -> None:
     """Raise UsageError in a run that a pull request can start: there, its author may have written
     what the command starts."""
-    event = environ.get("GITHUB_EVENT_NAME", "push")
-    named = [name for name in _OF_CHANGES if environ.get(name, "").lower() not in ("", "false")]
+    event = os.environ.get("GITHUB_EVENT_NAME", "push")
+    named = [name for name in _OF_CHANGES if os.environ.get(name, "").lower() not in ("", "false")]
     if event not in _TRUSTED_EVENTS or named:
         raise UsageError(
             f"this run is of a pull request ({named[0] if named else event}), whose author may "

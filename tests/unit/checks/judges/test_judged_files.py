@@ -33,7 +33,7 @@ def test_a_judge_sees_the_files_if_its_contract_says_so() -> None:
 
 def test_what_a_seeing_judge_takes_is_forecast() -> None:
     (found,) = seeing().forecast(SAMPLE)
-    assert [file for message in found.messages for file in message.files] == [PICTURE]
+    assert found.files == (PICTURE,)
 
 
 def test_a_judge_of_pairs_sees_no_files() -> None:
