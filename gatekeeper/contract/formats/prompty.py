@@ -16,11 +16,9 @@ from typing import Any
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    NothingToRunError,
     name_of_contract,
 )
 from gatekeeper.contract.formats.prompty_pictures import (
-    WHY,
     fixture_of,
     has_markdown,
     refusal,
@@ -31,11 +29,11 @@ from gatekeeper.contract.formats.rows import contract_of
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.prompts.load import front_matter_document, parse_prompt
 from gatekeeper.contract.syntax.yaml_positions import KeyPath, parse_once
-from gatekeeper.contract.values.definition import NotRun, Prompt
+from gatekeeper.contract.values.definition import NotRun, Position, Prompt
 
 _FILE = re.compile(r"\$\{file:([^{}]+)\}")
 _SAMPLES = ("sample", "example")
-_FILE_KINDS = ("audio", "file")
+_FILE_KINDS = ("image", "audio", "file")
 _OF_MODEL_2 = frozenset({"id", "provider", "apiType", "options", "connection"})
 _MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
@@ -70,7 +68,6 @@ def recognises(path: str, data: object) -> bool:
 def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the file to one contract. Raises ContractError."""
     root, prompt = _with_files(files, root)
-    _require_texts(root)
     path = root.document.path
     prompt, pictures = _pictured(files, root, prompt)
     params = {**(prompt.params if prompt else {}), **_response_format(root)}
@@ -113,38 +110,27 @@ def _with_files(files: SuiteFiles, root: Node) -> tuple[Node, Prompt | None]:
     return root_of(front_matter_document(text, path)), parse_prompt(text, path)
 
 
-def _require_texts(root: Node) -> None:
-    """Raise NothingToRunError for an input that Prompty sends as a file, which would be missing."""
-    for place, name, kind in _values_of_inputs(root.get("inputs"), ("kind",)):
-        if kind in _FILE_KINDS:
-            what = (
-                f"the input `{name[:100]}` is of the kind `{kind}`, which gatekeeper does not send"
-            )
-            fix = "write a contract for the prompt, and name the file in `files` of its fixtures"
-            raise NothingToRunError(root.child("inputs", *place).problem(what, fix).problems)
-
-
 def _pictured(
     files: SuiteFiles, root: Node, prompt: Prompt | None
 ) -> tuple[Prompt | None, tuple[str, ...]]:
     """Return the prompt without its pictures, and what holds each of these. Raises ContractError,
-    and NothingToRunError if they cannot be sent as Prompty does."""
-    text, inputs, version = files.own_text(root.document), root.child("inputs"), _version(root)
-    named = [one for one in _values_of_inputs(inputs.value, ("kind",)) if one[2] == "image"]
-    if not named and (version == 2 or "![" not in text):
+    and NothingToRunError for what gatekeeper cannot send as Prompty does."""
+    text, inputs = files.own_text(root.document), root.child("inputs")
+    kinds = _values_of_inputs(inputs.value, ("kind",))
+    named = [(inputs.child(*at), name, kind) for at, name, kind in kinds if kind in _FILE_KINDS]
+    if not named and (_version(root) == 2 or "![" not in text):
         return prompt, ()
     made = prompt or parse_prompt(text, root.document.path)
-    if not named and not has_markdown([message.content for message in made.messages]):
+    lines = [message.line for message in made.messages if has_markdown(message.content)]
+    if not named and not lines:
         return prompt, ()
-    found = without_pictures(made, None if version == 1 else [name for _, name, _ in named])
-    if found is None:
-        what = (
-            f"the input `{named[0][1][:100]}` is of the kind `image`"
-            if named
-            else "a message has a Markdown image"
-        )
-        raise refusal(inputs.child(*named[0][0]) if named else root, f"{what}, {WHY}")
-    return found
+    others = [one for one in named if one[2] != "image"]
+    found = without_pictures(made, [name for _, name, _ in named] if named else None)
+    if found and not others:
+        return found
+    for node, name, kind in (*others, *named):
+        raise refusal(node.position, f"the input `{name[:100]}` is of the kind `{kind}`")
+    raise refusal(Position(made.path, lines[0]), "this message has a Markdown image")
 
 
 def _version(root: Node) -> int:
@@ -197,7 +183,7 @@ def _fixtures(files: SuiteFiles, root: Node, pictures: Sequence[str]) -> list[At
         sample = files.parsed(sample, match[1] if match else sample.value)
     if version == 1 and has_markdown([sample.value, inputs.value]):
         at = sample if sample.value else inputs
-        raise refusal(at, f"the sample has a Markdown image, {WHY}")
+        raise refusal(at.position, "the sample has a Markdown image")
     defaults = {
         name: inputs.child(*place).copy()
         for place, name, value in _values_of_inputs(inputs.value, ("default",))
@@ -205,11 +191,8 @@ def _fixtures(files: SuiteFiles, root: Node, pictures: Sequence[str]) -> list[At
     }
     if sample.value:
         # Each input that a sample leaves out has its default.
-        rows = _rows(sample)
-        values = [{**defaults, **row.copy().value} for row in rows]
-        return [
-            fixture_of(row, own, pictures, version) for row, own in zip(rows, values, strict=True)
-        ]
+        made = [(row, {**defaults, **row.copy().value}) for row in _rows(sample)]
+        return [fixture_of(row, values, pictures, version) for row, values in made]
     samples = _values_of_inputs(inputs.value)
     variables = {name: inputs.child(*place).copy() for place, name, _ in samples}
     return [fixture_of(inputs, {**defaults, **variables}, pictures, version)]

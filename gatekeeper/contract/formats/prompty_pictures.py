@@ -15,19 +15,22 @@ from typing import Any
 from gatekeeper.contract.formats.foreign_suite import At, NothingToRunError
 from gatekeeper.contract.formats.promptfoo.pictures import is_used
 from gatekeeper.contract.formats.reader import Node
-from gatekeeper.contract.values.definition import MessageTemplate, Prompt
+from gatekeeper.contract.values.definition import Position, Prompt
 from gatekeeper.contract.values.nested_texts import nested_texts
-from gatekeeper.errors import Problem
 
-MARKDOWN = re.compile(r"!\[[^\]]*\]\((.*?)(?=\"|\))\)")
-"""A Markdown image, as Prompty 1 finds it in a rendered message."""
-INPUT = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}", re.A)
+MARKDOWN = re.compile(
+    r"!\[(?:(?!!\[)[^\]])*\]"
+    r"\(((?:\{\{(?:(?!\}\}|!\[).)*\}\}|(?!!\[|\{\{).)*?)\)"
+)
+"""A Markdown image, as Prompty 1 finds it in a rendered message; a tag may have parentheses."""
+# Mustache's escapes, which change no path below.
+_ESCAPES = r"(?:\|\s*replace\(\"[&<>\\\"]+\", \"&\w+;\"\)\s*)*"
+INPUT = re.compile(rf"\{{\{{-?\s*([A-Za-z_]\w*)\s*{_ESCAPES}-?\}}\}}", re.A)
 # Prompty 1 reads these files alone, and takes a path that begins so for an address.
 _FILES = {
-    1: re.compile(r"(?!/|http|data)[^\s()\"\\:{}]+\.(?:png|jpe?g)"),
-    2: re.compile(r"(?!/)[^\s\\:{}]+\.(?:png|jpe?g|webp|gif)", re.I),
+    1: re.compile(r"(?!/|http|data)[^\s()&<>\"\\:{}]+\.(?:png|jpe?g)"),
+    2: re.compile(r"(?!/)[^\s&<>\"\\:{}]+\.(?:png|jpe?g|webp|gif)", re.I),
 }
-WHY = "which gatekeeper cannot send where the prompt has it"
 _FIX = (
     "put all pictures before or after the text of the last user message, or write a contract for "
     "the prompt, and name the files in `files` of its fixtures"
@@ -44,8 +47,8 @@ def without_pictures(
     last message of the user.
     """
     messages = prompt.messages
-    at = max((n for n, message in enumerate(messages) if message.role == "user"), default=-1)
-    if at < 0 or any("{%" in message.content for message in messages):
+    at = max((n for n, one in enumerate(messages) if one.role == "user"), default=-1)
+    if at < 0 or any("{%" in one.content for one in messages):
         return None  # a statement may leave a picture out, or send it twice
     content = messages[at].content
     found = MARKDOWN if inputs is None else INPUT
@@ -58,10 +61,13 @@ def without_pictures(
     pieces = [content[a:b] for a, b in zip([0, *ends], [*starts, len(content)], strict=True)]
     if sum(bool(piece.strip()) for piece in pieces) != 1 or not (pieces[0] + pieces[-1]).strip():
         return None  # a text between pictures speaks of their places
-    first = bool(pieces[0].strip())
-    text = _part(messages[at], 0 if first else ends[-1], pieces[0 if first else -1])
-    made = (*messages[:at], text, *messages[at + 1 :])
-    contents = [message.content for message in made]
+    start = 0 if pieces[0].strip() else ends[-1]
+    text = pieces[-1 if start else 0]
+    above = content[: content.index(text.strip(), start)].count("\n")
+    message = replace(messages[at], content=text.strip(), lines=messages[at].lines[above:])
+    message = replace(message, line=messages[at].line_at(above + 1))
+    made = (*messages[:at], message, *messages[at + 1 :])
+    contents = [one.content for one in made]
     variables = [name for name in names if "." not in name]
     if (variables and is_used(contents, variables)) or (inputs is None and has_markdown(contents)):
         return None
@@ -73,14 +79,6 @@ def _held(written: str) -> str | None:
     variable = INPUT.fullmatch(written.strip())
     path = written.split(" ")[0].strip()
     return variable[1] if variable else path if _FILES[1].fullmatch(path) else None
-
-
-def _part(message: MessageTemplate, start: int, piece: str) -> MessageTemplate:
-    """Return the message with the piece of its content that begins there, without blanks around."""
-    start += len(piece) - len(piece.lstrip())
-    above = message.content[:start].count("\n")
-    lines, line = message.lines[above:], message.line_at(above + 1)
-    return replace(message, content=piece.strip(), line=line, lines=lines)
 
 
 def has_markdown(value: Any) -> bool:
@@ -96,13 +94,12 @@ def fixture_of(row: Node, values: Mapping[str, At], pictures: Collection[str], v
     files = [values.get(name, row.at(name if "." in name else None)) for name in pictures]
     for name, file in zip(pictures, files, strict=True):
         if not isinstance(file.value, str) or not _FILES[version].fullmatch(file.value):
-            what = f"the prompt sends `{name[:100]}` as a picture, but that is no path of one"
-            raise refusal(file, what)
+            raise refusal(file.position, f"`{name[:100]}` is not the path of a picture")
     rest = {name: value for name, value in values.items() if name not in pictures}
     return row.at({"vars": row.at(rest), **({"files": row.at(files)} if files else {})})
 
 
-def refusal(at: Node | At, what: str) -> NothingToRunError:
-    """Return the error that names a picture that is not sent."""
-    path, line, column = at.position.path, at.position.line, at.position.column
-    return NothingToRunError([Problem(path, what, _FIX, line, column)])
+def refusal(at: Position, what: str) -> NothingToRunError:
+    """Return the error that names what is not sent."""
+    why = "which gatekeeper cannot send where the prompt has it"
+    return NothingToRunError([at.problem(f"{what}, {why}", _FIX)])

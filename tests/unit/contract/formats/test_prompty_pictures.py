@@ -7,6 +7,7 @@ from support.edited_text import edited
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.formats.prompty_pictures import has_markdown
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
@@ -107,6 +108,14 @@ def test_an_input_of_the_kind_image_is_sent(written: str) -> None:
     assert [dict(fixture.vars) for fixture in contract.fixtures] == [{"shop": "Spar"}]
 
 
+@pytest.mark.parametrize("written", ["{{image}}", "{{{image}}}", "{{& image}}"])
+def test_a_picture_in_mustache_is_sent(written: str) -> None:
+    second = edited(SECOND, "inputs:\n", "template: {format: {kind: mustache}}\ninputs:\n")
+    assert sent(loaded(body(second, f"{ASKED}\n{written}"))) == [of("pics/a.png")]
+    first = edited(FIRST, "model:\n", "template: mustache\nmodel:\n")
+    assert sent(loaded(body(first, f"![a]({written})\n{ASKED}"))) == [of("pics/a.png")]
+
+
 def test_two_inputs_keep_the_order_of_the_prompt_and_have_defaults() -> None:
     more = "  - {name: z, kind: image, default: pics/d.jpg, sample: pics/d.jpg}\n---\nsystem"
     text = edited(SECOND, "---\nsystem", more)
@@ -160,6 +169,7 @@ def test_another_markdown_image_of_version_1_is_refused(written: str) -> None:
         loaded(body(FIRST, written))
     (problem,) = raised.value.problems
     assert problem.path == PATH
+    assert problem.line in (6, 9, 12)  # of the sample, or of a message
     assert "image" in problem.what or "picture" in problem.what
     assert "`files`" in problem.fix
 
@@ -193,6 +203,12 @@ def test_a_sample_that_version_1_would_send_as_a_picture_is_refused() -> None:
         with pytest.raises(ContractError) as raised:
             loaded(body(text, ASKED))
         assert "Markdown image" in raised.value.problems[0].what
+
+
+@pytest.mark.parametrize("start", ["![", "![](", "![]({{", "![](}}{{"])
+def test_many_starts_of_an_image_are_read_quickly(start: str) -> None:
+    assert not has_markdown(start * 100_000)
+    assert has_markdown(start * 100_000 + "]" + "![a](b.png)")
 
 
 def test_a_missing_picture_is_an_error_that_names_it() -> None:
